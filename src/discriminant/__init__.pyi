@@ -26,6 +26,7 @@ from .evaluation.curves import compare_auc, precision_recall, roc
 from .evaluation.evaluation import evaluate, evaluation_of
 from .evaluation.probabilities import CalibrationBins, calibration_line, risk_coverage
 from .evaluation.streaming import Evaluator, ScoreHistogram
+from .folds import forward_chaining
 from .inference.linear_separability import linear_separability
 from .multiclass import Codebook
 from .partitions.dataset import open_dataset
@@ -97,6 +98,7 @@ __all__ = [
     "export",
     "figures",
     "fit_all",
+    "forward_chaining",
     "learning_curve",
     "linear_separability",
     "load",

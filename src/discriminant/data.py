@@ -1191,12 +1191,12 @@ class LabelledRows:
         """Into how many clusters the rows fall, 0 where none are known."""
         return 0 if self.cluster is None else int(self.cluster.max()) + 1
 
-    def in_clusters(self, labels: Any) -> LabelledRows:
+    def in_clusters(self, labels: Any, parameter: str = "clusters") -> LabelledRows:
         """The rows with the label of the cluster of each."""
         groups = np.asarray(labels)
         if groups.shape != (self.n_rows,):
             found = f" must have one label for each of the {self.n_rows} rows, got shape {groups.shape}."
-            raise ParameterError(Setting("clusters"), found)
+            raise ParameterError(Setting(parameter), found)
         return replace(self, cluster=np.unique(groups, return_inverse=True)[1])
 
     def times(self, factors: Array) -> LabelledRows:

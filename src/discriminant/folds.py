@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array
+from .errors import InputError, ParameterError, Setting
 
 #: Folds are dealt anew until about so many pairs of a row and a split are there.
 _STEADY_PAIRS = 2_000
@@ -49,9 +50,9 @@ class HeldOut:
         return cls(rows, fits, np.searchsorted(rows, np.arange(n_rows + 1)), seen)
 
     @classmethod
-    def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0) -> HeldOut:
+    def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0, groups: Array | None = None) -> HeldOut:
         """By `repeated_folds`."""
-        return cls.by_splits(repeated_folds(codes, n_folds, seed), len(codes))
+        return cls.by_splits(repeated_folds(codes, n_folds, seed, groups=groups), len(codes))
 
     @property
     def n_splits(self) -> int:
@@ -64,15 +65,65 @@ class HeldOut:
         return np.array_equal(self.rows, np.arange(n_rows)) and int(self.seen.sum()) == n_rows * self.n_splits
 
 
-def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5) -> list[tuple[Array, Array]]:
+def group_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
+    """The fold of each row, the rows of a group in one fold, with about equal shares of every class in all folds.
+
+    Large groups are assigned first, each to the fold that has least of its classes.
+    """
+    label, group = np.unique(codes, return_inverse=True)[1], np.unique(groups, return_inverse=True)[1]
+    counts = np.zeros((group.max() + 1, label.max() + 1))
+    np.add.at(counts, (group, label), 1.0)
+    shares = counts / counts.sum(axis=0)
+    order = np.random.default_rng(seed).permutation(len(shares))
+    fold, held = np.zeros(len(shares), dtype=np.int64), np.zeros((n_folds, shares.shape[1]))
+    for own in order[np.argsort(-shares[order].max(axis=1), kind="stable")]:
+        of_its_classes = held[:, shares[own] > 0].sum(axis=1)
+        fold[own] = np.lexsort((held.sum(axis=1), of_its_classes))[0]
+        held[fold[own]] += shares[own]
+    return fold[group]
+
+
+def grouped_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
+    """`group_folds`, with -1 for groups that are never held out: without them a fit could not learn some class."""
+    label, group = np.unique(codes, return_inverse=True)[1], np.unique(groups, return_inverse=True)[1]
+    counts = np.zeros((group.max() + 1, label.max() + 1))
+    np.add.at(counts, (group, label), 1.0)
+    fold = np.zeros(len(counts), dtype=np.int64)
+    fold[group] = group_folds(label, group, min(n_folds, len(counts)), seed)
+    fold[(counts == counts.sum(axis=0)).any(axis=1)] = -1
+    if np.count_nonzero(fold >= 0) < 2:
+        raise InputError(
+            "Groups cannot be held out: fewer than two groups leave rows of every class to learn from. Leave ",
+            Setting("groups"),
+            " out, or collect more groups.",
+        )
+    for k in range(counts.shape[1]):
+        own = np.flatnonzero(counts[:, k])
+        if len(np.unique(fold[own])) < 2:
+            fold[own[0]] = -1
+    return np.asarray(fold[group])
+
+
+def _splits_of(fold: Array) -> list[tuple[Array, Array]]:
+    """The rows to train on and the rows held out of each fold; rows of the fold -1 are never held out."""
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
+
+
+def repeated_folds(
+    codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5, groups: Array | None = None
+) -> list[tuple[Array, Array]]:
     """Folds with equal shares of every class, dealt anew up to ``most`` times where rows are few.
 
     The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
-    only row of a class is never held out: no fit could know its class.
+    only row of a class is never held out: no fit could know its class. Rows of one group are held out together.
     """
     n_rows, splits = len(codes), list[tuple[Array, Array]]()
+    n_repeats = int(np.clip(_STEADY_PAIRS // n_rows, 1, most))
+    if groups is not None:
+        folds = (grouped_folds(codes, groups, n_folds, seed + repeat) for repeat in range(n_repeats))
+        return [split for fold in folds for split in _splits_of(fold)]
     n_folds = min(n_folds, n_rows)
-    for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, most))):
+    for repeat in range(n_repeats):
         order = np.random.default_rng(seed + repeat).permutation(n_rows)
         _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
         sorted_rows = np.argsort(of_class, kind="stable")
@@ -81,7 +132,7 @@ def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5)
         fold = np.empty(n_rows, dtype=np.int64)
         fold[order] = (first[of_class] + rank) % n_folds
         fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
-        splits += [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
+        splits += _splits_of(fold)
     return splits
 
 
@@ -107,3 +158,61 @@ class TunedRule:
     settings: dict[str, float]
     loss: float
     log_posteriors: Array
+
+
+def forward_chaining(times: Any, y: Any, n_splits: int = 5) -> list[tuple[Array, Array]]:
+    """Splits in time: each part of the rows is held out by a fit to all earlier rows, and to no later one.
+
+    Rows are sorted by time and cut into ``n_splits + 1`` parts of about equal size; rows of the same time are in the
+    same part. The first part is not held out, nor are parts before whose begin some class has fewer than two rows.
+
+    Parameters
+    ----------
+    times : array-like of shape (n_rows,)
+        Numbers, dates or anything else that can be sorted.
+    y : array-like of shape (n_rows,)
+        Class labels.
+    n_splits : int, default=5
+        How many parts are held out.
+
+    Returns
+    -------
+    list of (train, test)
+        Row numbers, as ``cv`` of `compare` and `cross_validate` takes them.
+
+    See Also
+    --------
+    compare : Takes them as ``cv``.
+
+    References
+    ----------
+    Tashman, L. J. (2000). Out-of-sample tests of forecasting accuracy. International Journal of Forecasting 16.
+
+    Examples
+    --------
+    >>> for train, test in forward_chaining([2018, 2018, 2019, 2019, 2020, 2020], list("abbaab"), n_splits=2):
+    ...     print(train, test)
+    [0 1 2 3] [4 5]
+    """
+    if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 1:
+        raise ParameterError(Setting("n_splits"), f" must be a whole number of 1 or more, got {n_splits!r}.")
+    times, (_, codes) = np.asarray(times), np.unique(np.asarray(y), return_inverse=True)
+    if times.ndim != 1 or times.shape != codes.shape or not times.size:
+        raise InputError(f"times and y must have one entry for each row, got shapes {times.shape} and {codes.shape}.")
+    moment, n_rows = np.unique(times, return_inverse=True)[1], times.size
+    # A moment belongs to the part in which the rows up to the middle of it end.
+    ends = np.cumsum(np.bincount(moment))
+    part = ((ends - np.bincount(moment) / 2) * (n_splits + 1) / n_rows).astype(np.int64)[moment]
+    splits = [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, n_splits + 1)]
+    n_classes = int(codes.max()) + 1
+    kept = [
+        (train, test)
+        for train, test in splits
+        if test.size and np.bincount(codes[train], minlength=n_classes).min() > 1
+    ]
+    if not kept:
+        raise InputError(
+            "No part of the rows can be held out in time: some class has fewer than two earlier rows. Use more splits, "
+            "or leave out the class."
+        )
+    return kept

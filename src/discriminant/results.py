@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .errors import Message
 
@@ -20,6 +20,10 @@ _SHOWN_ROWS = 60
 def plain(label: Any) -> Any:
     """A class label as its owner wrote it, without NumPy's wrapping."""
     return label.item() if getattr(label, "shape", None) == () else label
+
+
+#: Free text is cut to so many letters in messages.
+MAX_QUOTED_LETTERS: Final = 60
 
 
 def shown(label: Any) -> str:
@@ -56,8 +60,9 @@ def listed(names: Iterable[Any], most: int | None = None) -> str:
 
 
 def quoted(names: Iterable[Any], most: int = 5) -> str:
-    """Names as messages print them, in quotes where they are text; of many the first."""
-    return listed(map(shown, names), most)
+    """Names as messages print them, in quotes where they are text, long ones cut; of many the first."""
+    cut = (shortened(name, MAX_QUOTED_LETTERS) if isinstance(name, str) else name for name in names)
+    return listed(map(shown, cut), most)
 
 
 def suggestion(wanted: str, names: Iterable[str]) -> str:

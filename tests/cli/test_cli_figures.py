@@ -53,6 +53,24 @@ def test_a_table_is_drawn(kind, table, tmp_path):
     assert f'aria-label="{ran.json["shows"][:20]}' in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("kind", ["roc-curve", "precision-recall-curve", "calibration-curve", "cost-curve"])
+def test_curves_are_of_the_positive_class(kind, table, tmp_path):
+    path, target = table("triangle")
+    words = ("figure", kind, path, "-t", target, "--model", "lda", "--rare", "1", "-o", tmp_path / "f.html")
+    ran = run_command(*words, "--positive", "north", "--json")
+    assert ran.code == 0, ran.err
+    page = (tmp_path / "f.html").read_text("utf-8")
+    assert "north" in page
+    assert "south-east" not in page  # the others are the rest
+    assert run_command(*words, "--overwrite", "--positive", "nobody").code == 1
+
+
+def test_other_figures_have_no_positive_class(table, tmp_path):
+    path, target = table("triangle")
+    ran = run_command("figure", "scatter", path, "-t", target, "-o", tmp_path / "f.html", "--positive", "north")
+    assert "--positive is for roc-curve" in ran.err
+
+
 @pytest.mark.parametrize(("loss", "paths"), [("squared", 3), ("squared_sigmoid", 2)])
 def test_ways_over_other_losses_are_drawn(loss, paths, table, tmp_path):
     path, target = table("six_rows")

@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
-from commands import write_rows
+from commands import run_command, write_rows
 from scipy.stats import norm
 
 import discriminant
@@ -327,6 +327,35 @@ def test_compare_by_other_measures(run, iris, metric):
     assert values == sorted(values, reverse=metric not in ("brier", "error-rate"))
     assert "after correction for choosing among 2 models." in found.out
     assert "setosa 33.3 %" in found.out
+
+
+def test_the_positive_class_is_named_and_followed(run, titanic, tmp_path):
+    model, report = tmp_path / "m.dsc", tmp_path / "r.html"
+    run("fit", titanic, "-t", "survived", "--model", "ridge", "-o", model)
+    found = {label: run("evaluate", model, titanic, "--positive", label, "--json").json for label in (0, 1)}
+    precisions = []
+    for label, own in found.items():
+        assert own["positive"] == label
+        (row,) = (row for row in own["estimates"] if row["metric"] == "average_precision")
+        assert row["of"] == label
+        precisions.append(row["value"])
+    assert abs(precisions[0] - precisions[1]) > 0.05
+    assert "positive class: 0\n" in run("evaluate", model, titanic, "--positive", 0).out
+    settings = ["compare", titanic, "-t", "survived", "--models", "lda,ridge", "--metric", "f1", "--folds", 5]
+    for label in (0, 1):
+        asked = run(*settings, "--positive", label, "--report", report, "--overwrite")
+        assert f"positive class: {label}" in asked.out
+        assert f"positive class “{label}”" in report.read_text("utf-8")
+    by_default = run(*settings, "--json").json
+    rows = by_default["class_rows"]
+    assert by_default["cross_validation"]["positive"] == int(min(rows, key=rows.get))
+
+
+@pytest.mark.parametrize("words", ["compare {table} -t survived --models lda", "figure roc-curve {table} -t survived"])
+def test_an_unknown_positive_class_is_refused(titanic, words):
+    found = run_command(*words.format(table=titanic).split(), "--positive", "maybe")
+    assert found.code == 1
+    assert "--positive maybe is not among the classes [0, 1]." in found.err
 
 
 def test_levels_that_each_have_a_column_are_no_collinearity_to_tell_of(run, titanic, tmp_path):

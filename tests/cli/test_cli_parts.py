@@ -86,7 +86,7 @@ def test_priors_and_pairs():
 def test_a_table_can_be_asked_for_again_by_its_words():
     reading = TrainingOptions(drop=["a", "b"], types=["c=category"], rare=3, header=False)
     assert Labelled("my data.csv", {"target": "y", "groups": "g"}, reading, None, None, "").words() == [
-        *("my data.csv", "--target", "y", "--drop", "g", "--no-header"),
+        *("my data.csv", "--target", "y", "--groups", "g", "--no-header"),
         *("--drop", "a", "--drop", "b", "--types", "c=category", "--rare", "3"),
     ]
 

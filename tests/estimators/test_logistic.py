@@ -271,9 +271,40 @@ def test_polynomial_terms_carry_their_names():
     assert [r.term for r in pipe[-1].summary().rows] == ["intercept", "a", "b", "a^2", "a b", "b^2"]
 
 
-def test_ridge_summary_is_labelled_and_l1_refuses():
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_ridge_has_credible_intervals_and_no_tests(K):
+    """Its covariance is the inverse of the information plus the precision of the prior."""
+    X, y = rows(K=K)
+    model = LogisticRegression(alpha=0.1).fit(X, y)
+    summary = model.summary()
+    assert summary.interval == "credible"
+    assert np.isnan([(row.z, row.p_value) for row in summary.rows]).all()
+    assert all(row.low < row.estimate < row.high for row in summary.rows)
+    assert any("ridge" in note for note in summary.notes)
+    if K == 2:
+        design = np.column_stack([np.ones(len(y)), X])
+        p = model.predict_proba(X)[:, 1]
+        precision = np.diag(np.append(0.0, len(y) * 0.1 * X.var(axis=0)))
+        covariance = np.linalg.inv(design.T @ (design * (p * (1 - p))[:, None]) + precision)
+        assert_allclose([row.std_error for row in summary.rows], np.sqrt(np.diagonal(covariance)), rtol=1e-6)
+    assert LogisticRegression().fit(X, y).summary().interval == "confidence"
+
+
+def test_what_a_ridge_cannot_hold_is_refused():
     X, y = rows()
-    assert any("ridge" in note for note in LogisticRegression(alpha=0.1).fit(X, y).summary().notes)
+    model = LogisticRegression(alpha=0.1).fit(X, y)
+    for ask in (
+        model.conf_int,
+        lambda: model.summary(covariance="robust"),
+        lambda: model.summary(weights="importance"),
+        LogisticRegression(alpha=0.1, class_weight="balanced").fit(X, y).summary,
+    ):
+        with pytest.raises(ParameterError, match="alpha"):
+            ask()
+
+
+def test_l1_refuses():
+    X, y = rows()
     with pytest.raises(ParameterError, match="L1"):
         LogisticRegression(alpha=0.1, l1_ratio=1.0).fit(X, y).summary()
 

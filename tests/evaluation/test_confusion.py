@@ -343,3 +343,23 @@ def test_the_limit_of_a_perfect_mean_recall_is_one(seed):
         true = rng.uniform(0.5, 1, 3)
         if true.mean() < low:
             assert np.prod(true**sizes) < 0.045  # Wilson's limit itself is one-sided 2.5 % only approximately
+
+
+@pytest.mark.parametrize("counts", [[[50, 3], [4, 1]], [[95, 0], [5, 0]], [[20, 0], [0, 20]], [[30, 2, 1], [1, 9, 3]]])
+def test_measures_of_two_classes_have_intervals_that_hold_them(counts):
+    """Few rows of a cell made resamples undefined; of a table without errors every resample was the same."""
+    found = ConfusionMatrix.from_counts(counts, [0, 1], ["abstain"] * (len(counts[0]) - 2))
+    for metric in ("balanced_accuracy", "kappa", "mcc"):
+        value = found.balanced_accuracy() if metric == "balanced_accuracy" else getattr(found, metric)
+        interval = found.interval(metric)
+        assert np.isnan(value) == np.isnan(interval.low)
+        if not np.isnan(value):
+            assert interval.low <= value <= interval.high
+            assert interval.low < interval.high
+
+
+@pytest.mark.parametrize("counts", [[[50, 3], [4, 10]], [[30, 2, 1], [1, 9, 3], [0, 2, 20]]])
+def test_micro_averages_that_are_proportions_have_their_intervals(counts):
+    found = ConfusionMatrix.from_counts(counts, range(len(counts)))
+    for micro, whole in {"recall": "accuracy", "precision": "accuracy", "fnr": "error_rate"}.items():
+        assert tuple(found.interval(micro, "micro")) == pytest.approx(tuple(found.interval(whole)))

@@ -118,6 +118,20 @@ def test_the_calibration_line_is_a_logistic_regression(weighted):
     assert 0.4 < found.slope < 0.6
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_calibration_in_the_large_is_the_intercept_at_slope_1(weighted):
+    """A logistic regression of the intercept alone, with the predicted log-odds as an offset (rms::val.prob)."""
+    y, p, weight = outcomes(sharper=2)
+    weight = weight if weighted else np.ones(len(p))
+    found = calibration_line(y, p, weight)
+    shifted = expit(logit(p) + found.in_the_large)
+    np.testing.assert_allclose(weight @ shifted, weight @ y, rtol=1e-9)
+    np.testing.assert_allclose(found.in_the_large_error, (weight @ (shifted * (1 - shifted))) ** -0.5, rtol=1e-9)
+    assert calibration_line([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).in_the_large == pytest.approx(0, abs=1e-9)
+    assert np.isnan(calibration_line([1, 1], [0.5, 0.7]).in_the_large)
+    assert "in the large" in str(found)
+
+
 def test_there_is_no_calibration_line_of_separated_or_constant_probabilities():
     assert np.isnan(calibration_line([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).slope)
     assert np.isnan(calibration_line([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5]).slope)

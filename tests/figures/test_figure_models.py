@@ -54,7 +54,7 @@ def test_coefficients_are_those_of_the_summary(K, odds):
         assert_allclose(trace.x - trace.error_x.arrayminus, scale([row.low for row in own]))
         assert_array_equal(np.round(trace.y), range(4))
     assert len(legend(figure)) == K - 1
-    assert "90 % intervals" in subtitle(figure)
+    assert "90 % credible intervals" in subtitle(figure)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -115,10 +115,10 @@ def test_the_largest_columns_are_drawn_where_there_are_many_and_said_by_what():
     X = rng.normal(size=(300, 40))
     y = X[:, [3, 17, 30]].sum(axis=1) + rng.normal(size=300) > 0
     model = LogisticRegression(alpha=0.01).fit(X, y)
-    z = [abs(row.z) for row in model.summary().rows if row.term != "intercept"]
+    sizes = [row.size for row in model.summary().rows if row.term != "intercept"]
     figure = sound(coefficients(model, most=5))
-    assert list(figure.layout.yaxis.ticktext) == [f"x{j}" for j in sorted(np.argsort(z)[-5:])]
-    assert "The 5 of 40 columns with the largest |z|" in subtitle(figure)
+    assert list(figure.layout.yaxis.ticktext) == [f"x{j}" for j in sorted(np.argsort(sizes)[-5:])]
+    assert "The 5 of 40 columns with the largest |coefficient| in standard errors" in subtitle(figure)
     lda = LinearDiscriminantAnalysis().fit(X, y)
     figure = sound(coefficients(lda, most=5))
     assert list(figure.layout.yaxis.ticktext) == [f"x{j}" for j in sorted(np.argsort(np.abs(lda.coef_[0]))[-5:])]

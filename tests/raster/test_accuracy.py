@@ -1,5 +1,6 @@
 """The accuracy of maps: published figures, orientation in every output, strata that are missing."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -13,14 +14,16 @@ from hypothesis import strategies as st
 from landsat import NORTH, square, write_shapes
 from numpy.testing import assert_allclose, assert_array_equal
 from painted import write_image
+from rasterio.windows import Window
 from sklearn.metrics import cohen_kappa_score
 
 from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.evaluation.intervals import wilson_interval
 from discriminant.raster import area_adjusted_accuracy, assess_map, class_pixels, map_accuracy, open_areas, open_image
-from discriminant.raster.class_map import map_legend
+from discriminant.raster.class_map import class_extents, map_legend
 from discriminant.raster.figures import area_estimates
+from discriminant.raster.ground import pixel_areas
 from helpers import REFERENCE, assert_reference, reference
 
 HECTARES = 0.09
@@ -382,10 +385,10 @@ def test_a_map_is_held_against_reference_areas(tmp_path, class_map):
     assert_array_equal(found.accuracy.confusion.counts, expected)
     assert found.accuracy.confusion.predictions.tolist() == ["forest", "water", "rejected"]
     assert found.map_pixels == {"forest": 18 * 15, "water": 18 * 15, "rejected": 30}
-    assert found.hectares == 0.01
+    assert_allclose(list(found.hectares.values()), [2.7, 2.7, 0.3], rtol=2e-3)  # the scale of UTM is 0.9996 there
     assert [finding.kind for finding in found.findings] == ["nodata"]
-    adjusted = found.area_adjusted()
-    assert_allclose(adjusted.total_area, 5.7)
+    with pytest.raises(InputError, match="several pixels"):
+        found.area_adjusted()
 
 
 def test_maps_of_other_programs_have_their_codes_as_classes(tmp_path):
@@ -403,17 +406,122 @@ def test_class_pixels_are_counted_window_by_window(tmp_path):
     assert class_pixels(path, n_jobs=2) == {code: (codes == code).sum() for code in range(1, 5)}
 
 
-def test_hectares_of_a_pixel(tmp_path):
-    with open_image(write_image(tmp_path / "degrees.tif", np.ones((1, 2, 2), "uint8"), crs="EPSG:4326")) as image:
-        assert image.pixel_hectares is None
+def test_points_are_a_sample_and_training_areas_are_none(tmp_path, class_map):
+    path, _ = class_map
+    places = [shapely.Point(500_005 + 100 * i, NORTH - 105) for i in range(3)]
+    points = write_shapes(tmp_path / "points.gpkg", places, ["forest", "forest", "water"])
+    found = assess_map(path, points, names=CODES, others=("rejected",))
+    assert found.not_a_sample == ""
+    digest = hashlib.sha256(points.read_bytes()).hexdigest()
+    other = write_shapes(tmp_path / "other.gpkg", places, ["forest", "forest", "water"], layer="others")
+    for training, refused, allowed in (
+        ({"areas": "elsewhere.gpkg", "areas_sha256": digest}, points, other),
+        ({"areas": "points.gpkg"}, points, other),
+    ):
+        with rasterio.open(path, "r+") as file:
+            file.update_tags(TRAINING=json.dumps(training))
+        told = assess_map(path, refused, names=CODES)
+        assert [finding.kind for finding in told.findings] == ["training-areas"]
+        with pytest.raises(InputError, match="holds the training areas"):
+            told.area_adjusted()
+        assert assess_map(path, allowed, names=CODES).findings == ()
+
+
+def test_a_truth_that_covers_the_map_is_counted(tmp_path, class_map):
+    """Window by window, it gives what the pixels give one by one; a part of it is no sample."""
+    path, codes = class_map
+    rng, named = np.random.default_rng(0), {1: "forest", 2: "water"}
+    truth = np.where(codes > 0, rng.integers(1, 3, codes.shape), 0).astype("uint8")
+    whole = write_image(tmp_path / "truth.tif", truth[None], nodata=0, tiled=True, blockxsize=16, blockysize=16)
+    found = assess_map(path, open_areas(whole, names=named), names=CODES, others=("rejected",))
+    rows = [[np.sum((truth == t) & (codes == c)) for c in (1, 2, 3)] for t in (1, 2)]
+    assert_array_equal(found.accuracy.confusion.counts, rows)
+    assert found.accuracy.confusion.counts.dtype == np.int64
+    shares = np.array([np.mean(truth[truth > 0] == k) for k in (1, 2)])
+    assert_allclose(found.area_adjusted().area, sum(found.hectares.values()) * shares, rtol=2e-3)
+    part = truth.copy()
+    part[:, 20:] = 0
+    some = write_image(tmp_path / "part.tif", part[None], nodata=0)
+    assert assess_map(path, open_areas(some, names=named), names=CODES).not_a_sample
+    spots = np.zeros_like(truth)
+    spots[2::4, ::4] = truth[2::4, ::4]
+    lone = write_image(tmp_path / "spots.tif", spots[None], nodata=0)
+    assert assess_map(path, open_areas(lone, names=named), names=CODES).not_a_sample == ""
+
+
+def test_reference_classes_may_differ_in_case_and_spaces(tmp_path, class_map):
+    path, _ = class_map
+    shapes = [square(0, 1, 5), square(20, 1, 5)]
+    found = assess_map(path, write_shapes(tmp_path / "truth.gpkg", shapes, ["Forest", "WATER "]), names=CODES)
+    assert found.accuracy.classes.tolist() == ["forest", "water"]
+
+
+def grid_of(crs, x, y, size, shape=(40, 50)):
+    """An image in a coordinate system, whose upper left corner lies at a place."""
+    return {"crs": crs, "transform": rasterio.Affine(size, 0, x, 0, -size, y)}, np.ones((1, *shape), "uint8")
+
+
+@pytest.mark.parametrize(
+    ("crs", "x", "y", "expected"),
+    [
+        ("EPSG:6933", 500_000, 6_000_000, 1.0),  # equal-area systems by PROJ, of WGS 84 and of GRS 80
+        ("EPSG:6933", -17_300_000, -100_000, 1.0),
+        ("EPSG:3035", 4_000_000, 3_000_000, 1.0),
+        ("EPSG:5070", 0, 1_500_000, 1.0),
+        ("EPSG:32633", 500_000, 5_000_000, 0.9996**-2),
+        ("EPSG:3857", 0, 8_399_737.9, 0.25 * 1.005),  # 60 degrees north: a quarter, and the ellipsoid
+    ],
+)
+def test_pixels_have_their_area_on_the_ellipsoid(tmp_path, crs, x, y, expected):
+    form, values = grid_of(crs, x, y, 100.0)
+    with open_image(write_image(tmp_path / "image.tif", values, **form)) as image:
+        areas = pixel_areas(image).of_window(next(image.windows()))
+    assert areas.shape == image.shape
+    assert_allclose(areas, expected, rtol=2e-3 if crs == "EPSG:3857" else 1e-5)
+
+
+def test_pixels_in_degrees_cover_the_earth(tmp_path):
+    """The area of WGS 84 is 510,065,622 km2; what a map in degrees shows at 60 N is half as large as at the equator."""
+    form, values = grid_of("EPSG:4326", -180, 90, 0.25, (720, 1440))
+    path = write_image(tmp_path / "earth.tif", np.where(np.arange(720)[:, None] < 360, 1, 2) * values, **form)
+    with open_image(path) as image:
+        areas = pixel_areas(image)
+        assert_allclose(sum(areas.of_window(window).sum() for window in image.windows()) / 100, 510_065_622, rtol=1e-5)
+        by_row = areas.of_window(Window(700, 0, 1, 720))[:, 0]
+        pixels, hectares = class_extents(image)
+    assert_allclose(by_row[120] / by_row[359], 0.5, rtol=0.02)
+    assert pixels == {1: 360 * 1440, 2: 360 * 1440}
+    assert_allclose([hectares[1], hectares[2]], 255_032_811 * 100, rtol=1e-5)
+
+
+def test_strata_of_a_map_in_degrees_weigh_by_area(tmp_path):
+    """Two classes with as many pixels, one near the equator, one at 80 degrees north."""
+    codes = np.repeat([2, 1], 20)[:, None] * np.ones((1, 40, 30), "uint8")
+    form = {"crs": "EPSG:4326", "transform": rasterio.Affine(1, 0, 0, 0, -2, 80)}
+    path = write_image(tmp_path / "map.tif", codes.astype("uint8"), **form)
+    places = [shapely.Point(i + 0.5, y) for i in range(20) for y in (79, 1)]
+    labels = [2 if i % 2 == 0 and i < 20 else 1 for i in range(40)]
+    found = assess_map(path, write_shapes(tmp_path / "points.gpkg", places, labels, "EPSG:4326")).area_adjusted()
+    weight = found.map_areas / found.map_areas.sum()
+    assert weight[0] > 0.6
+    assert_allclose(found.overall_accuracy, weight[0] + 0.5 * weight[1])
+
+
+def test_hectares_without_a_place_on_the_earth(tmp_path):
+    local = 'LOCAL_CS["mine",UNIT["metre",1]]'
+    for crs in (None, local):
+        path = write_image(tmp_path / "image.tif", np.ones((1, 2, 2), "uint8"), crs=crs)
+        with open_image(path) as image:
+            assert pixel_areas(image) is None
     with open_image(write_image(tmp_path / "feet.tif", np.ones((1, 2, 2), "uint8"), crs="EPSG:2264")) as image:
-        assert_allclose(image.pixel_hectares, (10 * 1200 / 3937) ** 2 / 10_000)
+        own = pixel_areas(image).of_window(next(image.windows()))
+    assert own.shape == (2, 2)
 
 
 def test_maps_and_references_that_do_not_meet_are_refused(tmp_path, class_map):
     path, _ = class_map
-    other = write_shapes(tmp_path / "other.gpkg", [square(2, 2)], ["Forest"])
-    with pytest.raises(LabelError, match=r"'Forest'.*'forest'.*none is in both"):
+    other = write_shapes(tmp_path / "other.gpkg", [square(2, 2)], ["Trees"])
+    with pytest.raises(LabelError, match=r"'Trees'.*'forest'.*none is in both"):
         assess_map(path, other, names=CODES)
     with pytest.raises(LabelError, match="has the code 2, which names does not know"):
         assess_map(path, write_shapes(tmp_path / "water.gpkg", [square(20, 2)], ["water"]), names={1: "forest"})

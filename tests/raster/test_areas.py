@@ -147,7 +147,8 @@ def test_points_and_many_points_in_one_area(tmp_path):
     path = blank(tmp_path / "image.tif")
     shapes = [shapely.Point(500_015, NORTH - 25), shapely.MultiPoint([(500_101, NORTH - 1), (500_299, NORTH - 199)])]
     marks = marks_of(path, open_areas(write_shapes(tmp_path / "points.gpkg", shapes, ["a", "b"])))
-    assert sorted(zip(marks.rows, marks.columns, marks.area, strict=True)) == [(0, 10, 1), (2, 1, 0), (19, 29, 1)]
+    assert sorted(zip(marks.rows, marks.columns, marks.area, strict=True)) == [(0, 10, 1), (2, 1, 0), (19, 29, 2)]
+    assert marks.ids.tolist() == ["1", "2.1", "2.2"]
 
 
 def test_a_photograph_has_areas_in_columns_and_rows(tmp_path):
@@ -297,7 +298,8 @@ def test_collections_and_heights_are_drawn_as_their_parts(tmp_path):
     )
     path = write_shapes(tmp_path / "areas.gpkg", [mixed, square(1, 10, 2)], ["mixed", "field"])
     marks = marks_of(image, open_areas(path))
-    own = marks.area == 0
+    own = marks.labels[marks.area] == "mixed"
+    assert marks.ids.tolist() == ["1.1", "1.2", "1.3", "2"]
     found = [*zip(marks.rows[own].tolist(), marks.columns[own].tolist(), strict=True)]
     assert found == [(1, 1), (1, 2), (2, 1), (2, 2), (10, 10), (10, 11), (10, 12), (10, 13), (10, 14), (15, 25)]
     assert [finding.kind for finding in marks.findings] == ["lines"]

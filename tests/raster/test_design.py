@@ -148,7 +148,7 @@ def test_points_go_out_blind_and_come_back_with_the_truth(tmp_path, class_map, e
     assert_array_equal(found.accuracy.confusion.counts.sum(axis=0), design.allocation)
     assert found.accuracy.overall_accuracy == pytest.approx((truth == design.mapped).mean())
     assert found.map_pixels == dict(zip(design.strata, design.pixels.tolist(), strict=True))
-    assert found.area_adjusted().total_area == pytest.approx(0.01 * design.pixels.sum())
+    assert found.area_adjusted().total_area == pytest.approx(sum(found.hectares.values()))
 
 
 def test_points_of_a_map_without_a_system_are_saved_too(tmp_path):

@@ -1,6 +1,7 @@
 """The commands on images: what they take, what they refuse, and in which words."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyogrio
@@ -15,6 +16,8 @@ from typer.testing import CliRunner
 
 from discriminant import Decision, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, save
 from discriminant.cli.raster import app
+from discriminant.data import as_rows
+from discriminant.raster import draw_samples, fit_image_model, image_model
 from discriminant.raster.class_map import read_class_map
 from discriminant.raster.image import apply_affine
 
@@ -92,8 +95,31 @@ def test_samples_are_told_and_kept(tmp_path, image, areas):
     assert maps[0].read_bytes() == maps[1].read_bytes()
 
 
-def test_the_default_is_maximum_likelihood(tmp_path, bands, image, areas):
+def test_the_default_is_chosen_by_held_out_areas(tmp_path, bands, image, areas):
     result = run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif")
+    samples = draw_samples(image, areas, "cover")
+    model = fit_image_model(image_model("auto", samples.classes), replace(samples, X=samples.X.astype(float)))
+    codes, legend, _ = read_class_map(tmp_path / "map.tif")
+    expected = model.predict(as_rows(rows_of(bands), samples.band_names))
+    assert_array_equal(model.classes_[codes.ravel() - 1], expected)
+    assert "On training areas held out in turn" in result.stdout
+    assert "hectares" in result.stdout
+    assert [entry.name for entry in legend.classes] == ["forest", "sand", "water"]
+    assert (tmp_path / "map.qml").exists()
+
+
+def test_a_kept_default_model_rejects_as_before(tmp_path, image, areas):
+    shared, reject = ("-o", tmp_path / "map.tif", "--overwrite"), ("--reject", "0.9")
+    run("classify", image, "--areas", areas, "-c", "cover", *reject, "--save-model", tmp_path / "m.dsc", *shared)
+    before = read_raster(tmp_path / "map.tif")
+    run("classify", image, "--model-file", tmp_path / "m.dsc", *reject, *shared)
+    assert_array_equal(read_raster(tmp_path / "map.tif"), before)
+    assert (before == 4).any()
+
+
+def test_maximum_likelihood_has_equal_priors(tmp_path, bands, image, areas):
+    options = ["--model", "maximum-likelihood", "-o", tmp_path / "map.tif"]
+    result = run("classify", image, "--areas", areas, "-c", "cover", *options)
     X, y = training(bands)
     model = QuadraticDiscriminantAnalysis(priors=[1 / 3] * 3).fit(X, y)
     codes, legend, _ = read_class_map(tmp_path / "map.tif")
@@ -221,7 +247,7 @@ def test_the_coordinate_system_of_an_image_is_given(tmp_path, bands, areas):
 
 def test_a_band_that_tells_nothing_is_named_with_what_to_do(tmp_path, bands, areas):
     flat = write_image(tmp_path / "flat.tif", np.concatenate((bands, np.full_like(bands[:1], 7))))
-    training = [flat, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif"]
+    training = [flat, "--areas", areas, "-c", "cover", "--model", "maximum-likelihood", "-o", tmp_path / "map.tif"]
     words = refused("classify", *training)
     assert "column 'band 4'" in words
     assert "--set shrinkage=cv" in words
@@ -260,7 +286,8 @@ def test_a_band_without_variation_is_named(tmp_path, bands, areas):
     flat = bands.copy()
     flat[1] = 7
     image = write_image(tmp_path / "flat.tif", flat, names=["green", "red", "infrared"])
-    words = refused("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif")
+    likelihood = ("--model", "maximum-likelihood", "-o", tmp_path / "map.tif")
+    words = refused("classify", image, "--areas", areas, "-c", "cover", *likelihood)
     assert "column 'red'" in words
 
 
@@ -308,7 +335,11 @@ def test_rejected_pixels_of_classes_that_are_numbers(tmp_path, image):
     run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--reject", "0.8")
     codes, legend, _ = read_class_map(tmp_path / "map.tif")
     assert legend.rejected.code == 32
-    found = json.loads(run("accuracy", tmp_path / "map.tif", areas, "-c", "cover", "--stratified", "--json").stdout)
+    shared = ("accuracy", tmp_path / "map.tif", areas, "-c", "cover")
+    assert "holds the training areas" in refused(*shared, "--stratified")
+    result = run(*shared, "--json")
+    assert "holds the training areas" in result.stderr
+    found = json.loads(result.stdout)
     assert found["reference_classes"] == [11, 21, 31]
     assert found["map_classes"] == [11, 21, 31, "rejected"]
     inside = np.concatenate([codes[row : row + 10, column : column + 10].ravel() for _, row, column in PLACES])
@@ -452,3 +483,46 @@ def test_held_out_areas_are_rejected_like_pixels_of_the_map(tmp_path, image, are
         assert np.sum(judged["counts"], axis=0)[3] > 0
         assert judged["overall_accuracy"] < plain["overall_accuracy"]
     assert np.sum(strict["counts"], axis=0)[3] == pytest.approx(300, abs=90)
+
+
+def test_names_override_those_of_the_map(tmp_path, image, areas):
+    run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--no-validate")
+    design = ("sample-design", tmp_path / "map.tif", "--total", "30", "--at-least", "5", "--json")
+    found = json.loads(run(*design, "-o", tmp_path / "a.gpkg", "--name", "1=trees").stdout)
+    assert [one["class"] for one in found["strata"]] == ["trees", "sand", "water"]
+
+
+def test_nodata_that_the_file_does_not_declare(tmp_path, bands, areas):
+    empty = bands.copy()
+    empty[:, 45:] = 0
+    image = write_image(tmp_path / "empty.tif", empty)
+    shared = ("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--overwrite")
+    result = run(*shared, "--json")
+    assert result.stderr.count("--nodata 0") == 1
+    assert json.loads(result.stdout)["nodata"]["pixels"] == 0
+    result = run(*shared, "--nodata", "0", "--json")
+    assert "--nodata" not in result.stderr
+    assert json.loads(result.stdout)["nodata"]["pixels"] == 5 * 60
+
+
+def test_geojson_in_metres_is_told_what_it_lacks(tmp_path, image):
+    shapes = [square(row, column) for _, row, column in PLACES]
+    areas = write_shapes(tmp_path / "areas.geojson", shapes, [place[0] for place in PLACES])
+    collection = json.loads(areas.read_text(encoding="utf-8"))
+    del collection["crs"]
+    areas.write_text(json.dumps(collection), encoding="utf-8")
+    assert "(--areas-crs)" in refused("samples", image, areas, "-c", "cover")
+    run("samples", image, areas, "-c", "cover", "--areas-crs", "EPSG:32633")
+
+
+def test_class_names_that_differ_by_case_or_spaces_are_one(tmp_path, image):
+    shapes = [square(row, column) for _, row, column in PLACES]
+    names = ["forest", "Forest ", "sand", "sand", "water", "WATER"]
+    areas = write_shapes(tmp_path / "areas.gpkg", shapes, names)
+    result = run("samples", image, areas, "-c", "cover", "--json")
+    assert sorted(one["class"].casefold() for one in json.loads(result.stdout)["classes"]) == [
+        "forest",
+        "sand",
+        "water",
+    ]
+    assert "case or spaces" in result.stderr

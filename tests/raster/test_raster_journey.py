@@ -14,7 +14,8 @@ import shapely
 from landsat import BANDS, POLYGONS
 from numpy.testing import assert_allclose, assert_array_equal
 from painted import read_raster
-from scipy.stats import chi2
+from rasterio.windows import Window
+from scipy.stats import f
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
@@ -26,6 +27,8 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from discriminant.cli.raster import app
+from discriminant.raster import open_image
+from discriminant.raster.ground import pixel_areas
 
 
 def run(*arguments):
@@ -129,7 +132,7 @@ def test_probabilities_and_rejected_pixels(by_hand, folder):
     target, best = folder / "rejecting.tif", folder / "best.tif"
     run(
         "classify", *BANDS, "--areas", POLYGONS, "-c", "label", "--reject", 0.99, "--probability", best,
-        "-o", target, "--no-validate",
+        "-o", target, "--no-validate", "--model", "maximum-likelihood",
     )  # fmt: skip
     rows, names = values[:, valid].T, sorted(set(y))
     rival = RIVALS["maximum-likelihood"](len(names), len(y)).fit(X, y)
@@ -140,7 +143,9 @@ def test_probabilities_and_rejected_pixels(by_hand, folder):
         step = rows - X[y == name].mean(axis=0)
         squared[:, k] = np.einsum("ij,ij->i", step @ np.linalg.inv(np.cov(X[y == name].T)), step)
     winner = posterior.argmax(axis=1)
-    far = squared[np.arange(len(rows)), winner] > chi2.ppf(0.99, len(BANDS))
+    n, p = np.array([np.sum(y == name) for name in names]), len(BANDS)
+    limits = (1 + 1 / n) * p * (n - 1) / (n - p) * f.ppf(0.99, p, n - p)
+    far = squared[np.arange(len(rows)), winner] > limits[winner]
     expected = np.where(far, len(names) + 1, winner + 1)
     assert 0.01 < far.mean() < 0.5
     assert_array_equal(read_raster(target)[0][valid], expected)
@@ -192,7 +197,8 @@ def test_accuracy_has_its_sides_the_right_way_round(by_hand, folder):
     """The map of one model held against the map of another: an asymmetric matrix."""
     first = folder / "judged.tif"
     values, valid, (X, y) = by_hand
-    run("classify", *BANDS, "--areas", POLYGONS, "-c", "label", "-o", first, "--no-validate")
+    likelihood = ("--model", "maximum-likelihood", "--no-validate")
+    run("classify", *BANDS, "--areas", POLYGONS, "-c", "label", "-o", first, *likelihood)
     rows = values[:, valid].T
     mapped, truth = (
         RIVALS[name](6, len(y)).fit(X, y).predict(rows) for name in ("maximum-likelihood", "minimum-distance")
@@ -216,8 +222,11 @@ def test_accuracy_has_its_sides_the_right_way_round(by_hand, folder):
     adjusted = found["area_adjusted"]
     assert (adjusted["rows"], adjusted["columns"]) == ("map", "reference")
     assert_array_equal(adjusted["counts"], counts.T)
-    areas_of_map = np.array([np.sum(mapped == name) for name in names]) * 28.5**2 / 10_000
+    with open_image(first) as image:
+        by_pixel = pixel_areas(image).of_window(Window(0, 0, *image.shape[::-1]))[valid]
+    areas_of_map = np.array([by_pixel[mapped == name].sum() for name in names])
     assert_allclose(list(adjusted["map_areas"].values()), areas_of_map, rtol=1e-9)
+    assert_allclose(by_pixel, 28.5**2 / 10_000, rtol=3e-4)  # the scale of the projection
     shares = areas_of_map / areas_of_map.sum()
     assert_allclose(adjusted["overall_accuracy"], (shares * right / counts.sum(axis=0)).sum(), rtol=1e-12)
 

@@ -35,7 +35,7 @@ from discriminant.report.sections import (
     thresholds_of,
     thresholds_section,
 )
-from discriminant.report.table_report import SECTIONS, ReportData
+from discriminant.report.table_report import SECTIONS, ReportData, _nothing_learned
 from discriminant.results import p_value, percent
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
@@ -173,7 +173,7 @@ def test_the_rare_class_has_a_bullet_and_a_tile(report):
     data = report_data_of("two", model=compared("two")[2]["logistic"], model_name="logistic")
     recall = percent(data.evaluation["recall", "malignant"].value)
     answer = words(section(report("two_classes"), "answer"))
-    assert f"Of the rows of “malignant”, the rarer class, it finds {recall}" in answer
+    assert f"Recall of “malignant” (37.3 % of the rows): {recall}" in answer
     tiles = {words(key[0]): words(key[1]) for key in section(report("two_classes"), "answer").iter("div")}
     assert tiles["Recall of “malignant”"].startswith(recall)
 
@@ -182,7 +182,7 @@ def test_source_and_date_stand_below_the_title(tmp_path):
     evaluation = evaluation_of(list("aabbab"), predicted=list("abbbab"))
     path = write_report(tmp_path / "r.html", None, None, evaluation=evaluation, source=tmp_path / "<i>in.csv")
     byline = next(words(p) for p in parsed(path).iter("p") if p.get("class") == "byline")
-    assert re.fullmatch(r"<i>in\.csv · 6 rows · 2 classes · \d+ [A-Z][a-z]+ \d{4}", byline)
+    assert re.fullmatch(r"<i>in\.csv · 6 rows · 2 classes · positive class “b” · \d+ [A-Z][a-z]+ \d{4}", byline)
 
 
 def test_coefficients_are_drawn_per_standard_deviation_and_listed_in_their_units(report):
@@ -471,7 +471,7 @@ def test_sentence_table_and_conclusion_name_the_same_cheapest_threshold(report, 
 def test_the_cheapest_of_all_thresholds_can_be_chosen(rows):
     """And it is written so that a reader who types it gets the same decisions."""
     positive, scores = np.array([side for side, _ in rows]), np.array([score for _, score in rows])
-    evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=scores)
+    evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=scores, positive="yes")
     data = ReportData(None, None, evaluation)
     (found,) = thresholds_of(data)
     for ratio in RATIOS:
@@ -485,10 +485,10 @@ def test_the_cheapest_of_all_thresholds_can_be_chosen(rows):
 
 
 def test_infinite_effects_are_the_largest():
-    def coefficient(estimate, z):
-        return SimpleNamespace(estimate=estimate, z=z, std_error=1.0)
+    def coefficient(estimate, size):
+        return SimpleNamespace(estimate=estimate, size=size, std_error=1.0)
 
-    rows = [coefficient(0.1, -4.0), coefficient(-np.inf, np.nan), coefficient(0.0, np.nan), coefficient(2.0, 1.0)]
+    rows = [coefficient(0.1, 4.0), coefficient(-np.inf, np.nan), coefficient(0.0, np.nan), coefficient(2.0, 1.0)]
     assert [row.estimate for row in sorted(rows, key=_size, reverse=True)] == [-np.inf, 0.1, 2.0, 0.0]
 
 
@@ -597,3 +597,13 @@ def test_a_report_that_fails_leaves_the_old_one(tmp_path):
     with pytest.raises(ParameterError):
         write_report(path, None, None)
     assert path.read_text() == "old"
+
+
+def test_a_sentence_on_nothing_learned_names_the_majority_class():
+    """Also where costs decide, and the baseline answers with another class than the most frequent one."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.where(np.arange(200) < 140, "a", "b")
+    costs = {"a": {"a": 0, "b": 1}, "b": {"a": 9, "b": 0}}
+    found = compare({"lda": LinearDiscriminantAnalysis()}, X, y, cv=4, costs=costs)
+    data = ReportData(found, (X, y), given_costs=costs)
+    assert "“a”: 70.0 % of the rows" in _nothing_learned(data, found, "lda")

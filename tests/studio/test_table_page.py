@@ -99,6 +99,14 @@ def test_one_slider_moves_counts_curve_and_cost(compared):
     compared.get_by_role("button", name="Go to the cheapest threshold").click()
 
 
+def test_another_positive_class_is_shown_at_once(compared):
+    compared.get_by_role("tab", name="Decide").click()
+    region = compared.get_by_role("region", name="Counts at the threshold")
+    for label in ("<b>ill</b>", "well", "<b>ill</b>"):
+        choose(compared, "Positive class", label)
+        region.get_by_text(f"called {label}", exact=True).wait_for(timeout=20_000)
+
+
 def test_a_decision_can_be_turned_and_the_change_is_named(compared):
     compared.get_by_role("tab", name="What if").click()
     decided = compared.locator(".verdict")

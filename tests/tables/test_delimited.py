@@ -267,3 +267,13 @@ def test_large_matrices_live_in_pages_of_the_usual_size(monkeypatch):
     assert X.flags.c_contiguous
     assert X.flags.writeable
     np.testing.assert_array_equal(X[:, 0], np.arange(40) ** 2 % 11)
+
+
+def test_three_header_lines_of_orange_are_refused_by_name(tmp_path):
+    path = tmp_path / "iris.tab"
+    rows = ["5.1\tred\ta", "4.9\tblue\tb"] * 20
+    path.write_text("\n".join(["length\tcolour\tiris", "continuous\tdiscrete\td", "\t\tclass", *rows]) + "\n")
+    with pytest.raises(InputError, match="Orange"):
+        open_table(path)
+    path.write_text("\n".join(["length\tcolour\tiris", *rows]) + "\n")
+    assert open_table(path).columns == ("length", "colour", "iris")

@@ -339,7 +339,7 @@ def test_identifiers_are_left_out_though_some_come_twice():
     training = trained(frame)
     assert training.schema.names == ("x",)
     assert told(training, "identifier") == [
-        "Column 'ID' is left out: it tells rows apart. Otherwise give types={'ID': 'number'}."
+        "Column 'ID' is left out: it looks like an identifier. Otherwise give types={'ID': 'number'}."
     ]
     assert trained(frame, types={"ID": "number"}).schema.names == ("ID", "x")
 
@@ -433,3 +433,19 @@ def test_hexadecimal_numbers_are_read_alike_by_training_and_prediction(tmp_path)
     np.testing.assert_array_equal(training.X[:, 0], np.arange(40))
     batches = open_table(path, types=training.schema.types).batches(7)
     np.testing.assert_array_equal(np.vstack([training.schema.encode_batch(b)[0] for b in batches])[:, 0], np.arange(40))
+
+
+@pytest.mark.parametrize("name", ["zip", "ZIP code", "postal_code", "plz"])
+def test_postal_codes_are_categories(name):
+    codes = np.random.default_rng(3).choice(np.arange(20_000, 20_030), N)
+    frame = pd.DataFrame({name: codes, "x": np.random.default_rng(4).normal(size=N), "y": ["a", "b"] * (N // 2)})
+    assert trained(frame).schema.columns[0].kind == "category"
+    assert trained(frame, types={name: "number"}).schema.columns[0].kind == "number"
+
+
+def test_free_text_is_cut_in_messages():
+    frame = pd.DataFrame(
+        {"note": [f"{i} " + "word " * 40 for i in range(N)], "x": np.arange(N) % 7, "y": ["a", "b"] * (N // 2)}
+    )
+    (finding,) = (one for one in trained(frame).findings if one.column == "note")
+    assert len(str(finding.message)) < 260

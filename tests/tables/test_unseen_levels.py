@@ -9,9 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.cli.commands import run_command
 
-from discriminant import LogisticRegression
-from discriminant.errors import ColumnError, InputError
+from discriminant import AutoClassifier, LogisticRegression, column_effects, contributions, read_model_file
+from discriminant.errors import ColumnError, DiscriminantWarning, InputError
 from discriminant.tables import Schema, TableEncoder, read_training
 
 
@@ -159,3 +160,58 @@ def test_pooled_levels_count_in_the_average_like_the_others():
     assert report.unseen_notes() == [
         "'many': 1 row with a level not seen in training ('new'), scored as the average of its levels"
     ]
+
+
+def interacting(n=300, seed=3):
+    """Two classes of which a product of columns tells more than the columns do."""
+    rng = np.random.default_rng(seed)
+    sex, town = rng.choice(["male", "female"], n, p=[0.65, 0.35]), rng.choice(["a", "b", "c"], n)
+    age = rng.normal(40, 12, n)
+    score = (sex == "male") * (age - 40) / 4 - (sex == "female") * (age - 40) / 6 + (town == "b")
+    return pd.DataFrame(
+        {"sex": sex, "town": town, "age": age, "ill": np.where(score + rng.logistic(size=n) > 0, "y", "n")}
+    )
+
+
+@pytest.mark.parametrize("families", [None, ["products"], ["rda"], ["naive-bayes"], "linear"])
+def test_an_unseen_level_is_answered_within_the_range_of_the_levels(families):
+    data = interacting()
+    model = AutoClassifier(families).fit(data.drop(columns="ill"), data["ill"])
+    new = pd.DataFrame(
+        [(sex, town, age) for age in (10.0, 40.0, 75.0) for town in "abc" for sex in ("male", "female", "other")],
+        columns=["sex", "town", "age"],
+    )
+    with pytest.warns(DiscriminantWarning, match="most frequent one, 'male'"):
+        found = model.predict_proba(new)[:, 1].reshape(-1, 3)
+    assert np.all(found[:, 2] >= found[:, :2].min(axis=1) - 1e-12)
+    assert np.all(found[:, 2] <= found[:, :2].max(axis=1) + 1e-12)
+
+
+def test_effects_of_levels_are_compared_with_their_average():
+    """Of two levels one lies above their average and one below, also where scores are not linear."""
+    data = interacting()
+    model = AutoClassifier(["products"]).fit(data.drop(columns="ill"), data["ill"])
+    schema, X = model.encoder_.schema_, model.encoder_.transform(data.drop(columns="ill"))
+    means = X.mean(axis=0)
+    effect = column_effects(model, means, X.min(axis=0), X.max(axis=0))["sex"]
+    changes = {point.value: point.estimate for point in effect.points}
+    shares = data["sex"].value_counts(normalize=True)
+    assert_allclose(sum(shares[level] * changes[level] for level in shares.index), 0, atol=1e-10)
+    rows = pd.DataFrame({"sex": ["male", "female"], "town": "a", "age": 70.0})
+    signs = []
+    for row in model.encoder_.transform(rows):
+        found = contributions(model, row, means, schema)
+        (own,) = (one.contribution for one in found.rows if one.column == "sex")
+        signs.append(own if found.label == "y" else -own)
+    assert_allclose(shares[["male", "female"]] @ signs, 0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "is_linear"), [("auto", False), ("qda", False), ("lda", True)])
+def test_the_model_file_says_how_unseen_levels_are_coded(tmp_path, name, is_linear):
+    data = interacting()
+    data.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.dsc"
+    assert run_command("fit", tmp_path / "t.csv", "-t", "ill", "--model", name, "-o", model).code == 0
+    schema = Schema.from_dict(read_model_file(model).schema)
+    columns = [column for column in schema.used if column.kind == "category"]
+    assert [column.unseen_as == "the average of its levels" for column in columns] == [is_linear] * 2

@@ -39,6 +39,7 @@ from discriminant.validation.held_out import (
     MeanOfRows,
     MeasureOfTable,
     ShareOfRows,
+    TableMeasure,
     lead_of_choice,
 )
 
@@ -188,7 +189,7 @@ def test_the_test_of_balanced_accuracies_holds_its_level():
         y = (rng.random(200) < 0.2).astype(int)
         codes = [np.where(rng.random(200) < np.where(y == 1, 0.6, 0.8), y, 1 - y) for _ in range(2)]
         rows = HeldOutRows(np.zeros(200, int), np.arange(200), y, SamplingDesign(200), 1.0)
-        one, other = (MeasureOfTable(rows, code, "balanced_accuracy", 2) for code in codes)
+        one, other = (MeasureOfTable(rows, code, TableMeasure("balanced_accuracy", "overall"), 2) for code in codes)
         found.append(one.minus(other, 0.95).p_value)
     assert 0.03 <= np.mean(np.array(found) < 0.05) <= 0.075
 

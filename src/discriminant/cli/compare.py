@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import AliasWarning, Message, ParameterError
-from ..results import listed, number, percent
+from ..results import listed, number, percent, visible
 from . import options
 from .console import Page, check_output, command_line, grid, say, show, tell_findings, told
 from .fit import made_model
@@ -40,8 +40,10 @@ def compare(
         ),
     ] = None,
     costs: options.Costs = None,
+    positive: options.Positive = None,
     report: options.Report = None,
     groups: options.Groups = None,
+    time: options.Time = None,
     weights: options.Weights = None,
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
@@ -51,7 +53,8 @@ def compare(
 
     All models are tuned, fitted and measured on the same folds of the table. A baseline that knows the shares of the
     classes alone takes part, and a model that is not better than it by its test is not recommended. With --costs
-    models with probabilities decide by least expected cost.
+    models with probabilities decide by least expected cost. F1, and the curves and thresholds of the report, are those
+    of the positive class.
 
     \b
     Examples:
@@ -59,14 +62,18 @@ def compare(
       discriminant compare data.csv -t y --report report.html
       discriminant compare data.csv -t y --models lda,rda,ridge --folds 5 --repeats 4 --metric balanced-accuracy
       discriminant compare visits.csv -t ill --groups patient --costs costs.csv
+      discriminant compare email.csv -t spam --time sent
     """
     from ..estimators.registry import common_coding
+    from ..folds import forward_chaining
     from ..validation import comparison
     from ..validation.cross_validation import METRICS
 
     check_output(report, overwrite, data, costs)
     names = None if models is None else list(map(str.strip, models.split(",")))
-    labelled = reading.training(data, target, weights, groups, coding=common_coding(names))
+    if time is not None and (groups is not None or repeats > 1 or report is not None):
+        raise ParameterError("--time holds out every part once, in order: leave out --groups, --repeats and --report.")
+    labelled = reading.training(data, target, weights, groups, coding=common_coding(names), time=time)
     if not json:
         tell_findings(labelled.training.findings)
     table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
@@ -76,11 +83,12 @@ def compare(
         raise ParameterError(f"--metric must be one of {known}; got {metric!r}.")
     made, unsuited = _models(names, labelled)
     parts = _folds(labelled) if folds is None else folds
+    splits = parts if training.times is None else forward_chaining(training.times, training.y, parts)
     found = comparison.compare(
         made,
         labelled.rows,
         training.y,
-        parts,
+        splits,
         repeats,
         measure,
         groups=training.groups,
@@ -88,6 +96,7 @@ def compare(
         sample_weight=training.weights,
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
+        positive=options.read_positive(positive, list(labelled.class_rows)),
     )
     reasons = {name: Message(told(reason)) for name, reason in (unsuited | found.left_out).items()}
     found = replace(found, left_out=reasons)
@@ -99,6 +108,7 @@ def compare(
         "class_rows": labelled.class_rows,
         "folds": parts,
         "repeats": repeats,
+        "time": time,
         "findings": labelled.findings,
         "report": report,
         "fit_command": _fit_command(found, labelled),
@@ -171,8 +181,13 @@ def comparison_page(found: dict[str, Any]) -> Page:
     told = [*filter(None, [found["chosen"] and found["chosen"]["sentence"], found["rarely_found"]])]
     told += [f"{listed(own)} {'was' if len(own) == 1 else 'were'} left out: {why}" for why, own in left_out.items()]
     repeats = f", repeated {found['repeats']} times" if found["repeats"] > 1 else ""
+    positive = found["cross_validation"]["positive"]
+    named = "" if positive is None else f"; positive class: {positive}"
+    validation = f"{found['folds']}-fold cross-validation{repeats}"
+    if found.get("time"):
+        validation = f"forward chaining by {visible(found['time'])!r} ({found['folds']} parts)"
     return [
-        grid(f"{found['rows']:,} rows, {found['folds']}-fold cross-validation{repeats}{_shares(found)}", head, rows),
+        grid(f"{found['rows']:,} rows, {validation}{_shares(found)}{named}", head, rows),
         found["sentence"],
         *(["\n".join(told)] if told else []),
         *([f"Report: {found['report']}"] if found["report"] else []),

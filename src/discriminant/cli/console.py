@@ -36,6 +36,8 @@ _MOST_WARNINGS = 3
 
 #: Options that have another name than the parameter of the package they stand for.
 _RENAMED = {"on_ragged": "ragged", "cv": "folds", "names": "name", "colours": "colour"}
+#: Options that a message may advise although the running command does not take them: it names those that do.
+_OF_OTHERS = frozenset({"groups", "time"})
 #: Parameters that no command has an option for, and what to do instead.
 _INSTEAD = {"quote": "another --delimiter"}
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -132,7 +134,7 @@ class Run:
             return _INSTEAD[part.parameter]
         name = _RENAMED.get(part.parameter, part.parameter)
         option = name.replace("_", "-")
-        if name not in self.options:
+        if name not in self.options and name not in _OF_OTHERS:
             return f"--set {part.parameter}" + (f"={_written(part.value)}" if part.has_value else "")
         if not part.has_value:
             return f"--{option}"

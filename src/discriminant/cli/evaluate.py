@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import InputError, ParameterError
@@ -21,7 +22,10 @@ def evaluate(
     model: options.ModelPath,
     data: options.Files,
     costs: options.Costs = None,
+    positive: options.Positive = None,
     report: options.Report = None,
+    weights: options.Weights = None,
+    groups: options.Groups = None,
     f_measure: Annotated[
         float | None,
         option(
@@ -37,34 +41,39 @@ def evaluate(
     """Measure a model on rows it was not fitted to.
 
     Every number has an interval; the table needs the column of classes. With --costs a model with probabilities decides
-    by least expected cost, as in predict.
+    by least expected cost, as in predict. Curves, average precision, calibration error and the thresholds of the
+    report are those of the positive class.
 
     \b
     Examples:
       discriminant evaluate model.dsc test.csv
+      discriminant evaluate model.dsc test.csv --positive ill
       discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
+      discriminant evaluate model.dsc survey.csv --weights weight --groups household
     """
     check_output(report, overwrite, model, *data, costs)
     files = files_of(data)
     from ..evaluation import evaluate as evaluate_rows
 
     stored = opened(model)
+    label = options.read_positive(positive, stored.classes)
     if scale.by_passes(files):
-        if report is not None or costs is not None or absent != "refuse":
+        if report is not None or costs is not None or absent != "refuse" or groups is not None:
             raise ParameterError(
-                "--report, --costs and --absent need all rows in memory, and these files are read by passes. Leave "
-                "them out, or give a sample of the rows."
+                "--report, --costs, --groups and --absent need all rows in memory, and these files are read by passes. "
+                "Leave them out, or give a sample of the rows."
             )
-        rows = coded_dataset(scale, files, reading, stored.schema)
-        _tell(stored, rows.written.label, evaluate_rows(stored.model, rows), None, f_measure, json)
+        rows = coded_dataset(scale, files, reading, stored.schema, weights)
+        _tell(stored, rows.written.label, evaluate_rows(stored.model, rows, positive=label), None, f_measure, json)
         scale.done()
         return
     costed = options.read_costs(costs, stored.classes)
     table = stored.table(reading, files, absent)
     if stored.training.get("sha256") == table.fingerprint:
         say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
-    X, y = labelled_rows(stored, table, absent)
-    evaluation = _measured(stored, X, y, costed)
+    rows = evaluated_rows(stored, table, absent, weights, groups)
+    X, y = rows.X, rows.y
+    evaluation = _measured(stored, rows, costed, label)
     stored.tell_report()
     if report is not None:
         with kept_values(model):
@@ -92,10 +101,38 @@ def _rates(confusion: Any, m: float) -> dict[str, Any]:
     return {"class": [str(label) for label in confusion.classes], **found, f"F, m = {m:g}": confusion.f(m).tolist()}
 
 
+@dataclass(frozen=True)
+class EvaluatedRows:
+    """The coded rows of a table that have a class, with their classes, weights and groups."""
+
+    X: Any
+    y: Any
+    weights: Any = None
+    groups: Any = None
+
+    @property
+    def design(self) -> dict[str, Any]:
+        """How the rows were sampled, as `evaluate` takes it."""
+        return {"sample_weight": self.weights, "groups": self.groups}
+
+
 def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, Any]:
     """The coded rows of a table that have a class, and their classes."""
+    rows = evaluated_rows(stored, table, absent)
+    return rows.X, rows.y
+
+
+def evaluated_rows(
+    stored: StoredModel, table: Any, absent: str, weights: str | None = None, groups: str | None = None
+) -> EvaluatedRows:
+    """The rows of a table that have a class, coded as the model takes them."""
     import numpy as np
 
+    from ..tables.training import column_groups, column_weights
+
+    roles = [name for name in (weights, groups) if name is not None]
+    for name in roles:
+        table.known(name, "column")
     target = stored.schema.target
     if target is not None and target.name is not None:
         table.known(target.name, "target")
@@ -108,17 +145,27 @@ def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, An
         rows = several(int(np.count_nonzero(~present)), "row has no class", "rows have no class")
         say(f"{rows}{also}: left out.")
         data = data.filter(present)
-    X, kept = stored.coded(data, absent)
-    return X, (y if kept is None else y[kept])
+    codes = () if table.dialect is None else table.dialect.missing
+    own = {
+        "weights": None if weights is None else column_weights(data[weights], weights),
+        "groups": None if groups is None else column_groups(data[groups], groups, codes),
+    }
+    used = {column.name for column in stored.schema.used}
+    X, kept = stored.coded(data.drop_columns([name for name in roles if name not in used]) if roles else data, absent)
+    if kept is not None:
+        y, own = y[kept], {role: None if values is None else values[kept] for role, values in own.items()}
+    return EvaluatedRows(X, y, **own)
 
 
-def _measured(stored: StoredModel, X: Any, y: Any, costs: Any) -> Evaluation:
+def _measured(stored: StoredModel, rows: EvaluatedRows, costs: Any, positive: Any) -> Evaluation:
     """The evaluation of what ``predict`` answers, with the same costs."""
     from ..evaluation import evaluate, evaluation_of
 
     if costs is None or not hasattr(stored.model, "predict_proba"):
-        return evaluate(stored.model, X, y, costs=costs)
-    return evaluation_of(y, posterior=stored.model.predict_proba(X), classes=stored.classes, costs=costs)
+        return evaluate(stored.model, rows.X, rows.y, costs=costs, positive=positive, **rows.design)
+    posterior = stored.model.predict_proba(rows.X)
+    asked: dict[str, Any] = {"classes": stored.classes, "costs": costs, "positive": positive}
+    return evaluation_of(rows.y, posterior=posterior, **asked, **rows.design)
 
 
 def _write_report(

@@ -204,7 +204,9 @@ def _explained_row(
         "prediction": own,
         "own_answer": own,
         "unseen_levels": stored.report.unseen,
-        "contributions": contributions(stored.model, X, means, sources, raw) if few and means is not None else None,
+        "contributions": contributions(stored.model, X, means, stored.schema, raw)
+        if few and means is not None
+        else None,
     }
     if hasattr(stored.model, "predict_proba"):
         why = (decision or Decision()).explain(stored.posterior(X))
@@ -313,10 +315,13 @@ def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
 
 def _coefficient_page(table: dict[str, Any]) -> Page:
     fit, kind = table["fit"], "log-odds" if table["log_odds"] else "score"
-    tested, odds = ["std. error", "z", "p"] if fit else [], ["odds ratio"] if table["log_odds"] else []
+    is_credible = table.get("interval") == "credible"
+    error = ["posterior s.d."] if is_credible else ["std. error", "z", "p"]
+    tested, odds = error if fit else [], ["odds ratio"] if table["log_odds"] else []
     by_deviation = any(row.get("odds_ratio_per_sd") is not None for row in table["rows"])
     per_sd = ["per std. dev."] if odds and by_deviation else []
-    columns = ["coefficient", *tested, *odds, *(["from", "to (95 %)"] if fit else []), *per_sd]
+    ends = ["from", f"to (95 %{' credible' * is_credible})"] if fit else []
+    columns = ["coefficient", *tested, *odds, *ends, *per_sd]
     page: Page = []
     against = "" if table["reference"] is None else f" against {table['reference']}"
     for outcome in dict.fromkeys(row["outcome"] for row in table["rows"]):
@@ -345,10 +350,12 @@ def _cells(row: dict[str, Any], columns: list[str]) -> list[str]:
         "coefficient": number(row["estimate"]),
         "std. error": number(row["std_error"]),
         "z": number(row["z"]),
+        "posterior s.d.": number(row["std_error"]),
         "p": p_value(row["p_value"]),
         "odds ratio": exponential(row["estimate"]),
         "from": exponential(row["low"]),
         "to (95 %)": exponential(row["high"]),
+        "to (95 % credible)": exponential(row["high"]),
         "per std. dev.": number(row.get("odds_ratio_per_sd")),
     }
     if row.get("infinite"):  # which JSON cannot hold

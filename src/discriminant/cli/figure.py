@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ..evaluation import Evaluation
 
 
+#: Files of costs, a column, the shape of images and the positive class, as they were written.
+Asked = tuple[str | None, str | None, tuple[int, int], str | None]
+
+
 @dataclass
 class Subject:
     """What is drawn: a fitted model with rows and their classes, and what else was asked for."""
@@ -35,6 +39,7 @@ class Subject:
     costs: Any
     column: str | None
     shape: tuple[int, int]
+    positive: Any  #: the positive class, where one was named
     coefficients: Any = None  #: the table of coefficients that a model file holds
 
     @property
@@ -50,9 +55,9 @@ class Subject:
         from ..validation.cross_validation import cross_validate
 
         if self.unseen:
-            return evaluate(self.model, self.X, self.y, costs=self.costs)
-        found = cross_validate({self.name: self.fresh}, self.X, self.y, costs=self.costs, keep="posteriors")
-        return found.evaluation(self.name)
+            return evaluate(self.model, self.X, self.y, costs=self.costs, positive=self.positive)
+        models, settings = {self.name: self.fresh}, {"costs": self.costs, "positive": self.positive}
+        return cross_validate(models, self.X, self.y, keep="posteriors", **settings).evaluation(self.name)
 
     def measured(self, what: str) -> Any:
         """A part of the evaluation that models without probabilities do not have."""
@@ -63,7 +68,7 @@ class Subject:
 
 
 def _one_curve(subject: Subject) -> Any:
-    """The ROC curve that a cost curve is drawn of: of several classes the first, or that of --column."""
+    """The ROC curve that a cost curve is drawn of: the positive class, else that of --column, else the first class."""
     found = subject.measured("roc")
     if not hasattr(found, "keys"):
         return found
@@ -245,6 +250,17 @@ def _of_validation(name: str) -> Callable[[Subject], Figure]:
     return draw
 
 
+def _calibration_curve(subject: Subject) -> Figure:
+    """Of the positive class; without one, of each."""
+    from .. import figures
+
+    found = subject.evaluation()
+    if not found.calibration:
+        raise ParameterError(f"The model {subject.name} has no calibration: it has no probabilities.")
+    one = found.positive
+    return figures.calibration_curve(found.calibration if one is None else {one: found.calibration[one]})
+
+
 def _cost_curve(subject: Subject) -> Figure:
     from .. import figures
 
@@ -287,7 +303,7 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
     "confusion": (_of_evaluation("confusion", "confusion"), "auto"),
     "roc-curve": (_of_evaluation("roc_curve", "roc"), "auto"),
     "precision-recall-curve": (_of_evaluation("precision_recall_curve", "precision_recall"), "auto"),
-    "calibration-curve": (_of_evaluation("calibration_curve", "calibration"), "auto"),
+    "calibration-curve": (_calibration_curve, "auto"),
     "risk-coverage": (_of_evaluation("risk_coverage", "risk_coverage"), "auto"),
     "cost-curve": (_cost_curve, "auto"),
     "learning-curve": (_of_validation("learning_curve"), "lda"),
@@ -299,6 +315,7 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
 _ALONE = ("loss-curves",)
 #: Figures of models alone.
 _WITHOUT_ROWS = ("coefficients", "odds-ratios")
+_OF_THE_POSITIVE_CLASS = ("roc-curve", "precision-recall-curve", "calibration-curve", "cost-curve")
 #: Figures of models that keep their iterations.
 _TRACED = ("perceptron-trace", "dual-trace", "descent-trace")
 
@@ -317,6 +334,7 @@ def figure(
     model: Annotated[str | None, option("NAME", "The model to fit; each kind has its own if none is named.")] = None,
     settings: Settings = None,
     costs: options.Costs = None,
+    positive: options.Positive = None,
     column: Annotated[str | None, option("NAME", "The column of an effect, or the class of a cost curve.")] = None,
     shape: Annotated[str, option("ROWSxCOLUMNS", "The shape of images.")] = "20x20",
     reading: TrainingOptions = TrainingOptions(),
@@ -341,7 +359,9 @@ def figure(
     if kind not in KINDS and kind not in _ALONE:
         known = (*KINDS, *_ALONE)
         raise ParameterError(f"No figure is called {kind!r}.{suggestion(kind, known)} Kinds: {', '.join(known)}.")
-    made = _drawn(kind, source, rows, target, model, settings, (costs, column, _size(shape)), reading)
+    if positive is not None and kind not in _OF_THE_POSITIVE_CLASS:
+        raise ParameterError(f"--positive is for {', '.join(_OF_THE_POSITIVE_CLASS)}; {kind} has no positive class.")
+    made = _drawn(kind, source, rows, target, model, settings, (costs, column, _size(shape), positive), reading)
     _write(made, output)
     values = {"figure": kind, "file": output, "shows": alt_text(made)}
     show(values, lambda found: [found["shows"], f"Written to {found['file']}."], json)
@@ -367,7 +387,7 @@ def _drawn(
     target: str | None,
     model: str | None,
     settings: list[str] | None,
-    asked: tuple[Any, Any, Any],
+    asked: Asked,
     reading: TrainingOptions,
 ) -> Figure:
     from ..figures import loss_curves
@@ -385,7 +405,7 @@ def _drawn(
     return draw(_fitted(source, target, model or usual, given, asked, reading))
 
 
-def _stored(kind: str, path: str, rows: str | None, asked: tuple[Any, Any, Any], reading: TrainingOptions) -> Subject:
+def _stored(kind: str, path: str, rows: str | None, asked: Asked, reading: TrainingOptions) -> Subject:
     """The model of a file, with rows that it has not seen."""
     from ..estimators.coefficients import CoefficientTable
 
@@ -396,26 +416,24 @@ def _stored(kind: str, path: str, rows: str | None, asked: tuple[Any, Any, Any],
     if rows is not None:
         X, y = labelled_rows(stored, stored.table(reading, rows, "refuse"), "refuse")
         stored.tell_report()
-    costs, column, shape = asked
-    read = options.read_costs(costs, stored.classes)
     known = (stored.metadata.get("learned") or {}).get("coefficients")
-    table = None if known is None else CoefficientTable.from_dict(known)
-    return Subject(stored.model, X, y, stored.name, True, read, column, shape, table)
+    subject = _subject(stored.model, X, y, stored.name, True, stored.classes, asked)
+    return replace(subject, coefficients=None if known is None else CoefficientTable.from_dict(known))
+
+
+def _subject(model: Any, X: Any, y: Any, name: str, unseen: bool, classes: list[Any], asked: Asked) -> Subject:
+    """A model with rows, and what was asked for in the words of its classes."""
+    costs, column, shape, positive = asked
+    read, label = options.read_costs(costs, classes), options.read_positive(positive, classes)
+    return Subject(model, X, y, name, unseen, read, column, shape, label)
 
 
 def _fitted(
-    data: str,
-    target: str | None,
-    name: str,
-    given: dict[str, str],
-    asked: tuple[Any, Any, Any],
-    reading: TrainingOptions,
+    data: str, target: str | None, name: str, given: dict[str, str], asked: Asked, reading: TrainingOptions
 ) -> Subject:
     """A model fitted to a table."""
     from ..estimators.registry import coding_for
 
     labelled = reading.training(data, target, None, None, name, coding_for(name, given))
     made = made_model(name, labelled, given).fit(labelled.rows, labelled.training.y)
-    costs, column, shape = asked
-    read = options.read_costs(costs, made.classes_.tolist())
-    return Subject(made, labelled.rows, labelled.training.y, name, False, read, column, shape)
+    return _subject(made, labelled.rows, labelled.training.y, name, False, made.classes_.tolist(), asked)

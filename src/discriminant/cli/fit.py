@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -52,6 +53,7 @@ def fit(
         list[str] | None,
         option("EQUATION", "A linear hypothesis about coefficients (Wald); may be repeated.", "--hypothesis"),
     ] = None,
+    groups: options.Groups = None,
     scale: ScaleOptions = ScaleOptions(),
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
@@ -70,6 +72,7 @@ def fit(
       discriminant fit data.csv -t y --model logistic --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --model logistic --set firth=true
       discriminant fit data.csv -t y --model perceptron --multiclass one-vs-one
+      discriminant fit visits.csv -t ill --groups patient -o model.dsc
       discriminant fit "data/*.parquet" -t y --model lda -o model.dsc
       discriminant fit data.csv --formula "y ~ age + C(race) * dose + ns(bmi, df=4)"
       discriminant fit data.csv --formula "y ~ race + dose" --hypothesis "race=b = race=c" --term-tests III
@@ -83,10 +86,12 @@ def fit(
     labelled: Any
     if scale.by_passes(files):
         refuse_formula(formula)
+        if groups is not None:
+            raise ParameterError("--groups needs all rows in memory, and these files are read by passes. Use --drop.")
         refuse_at_hand(files, with_settings(new_model(name), name, given, ()), name)
         labelled = scale.training(files, reading, target, weights, coding)
     else:
-        labelled = reading.training(files, target, weights, None, name, coding, formula)
+        labelled = reading.training(files, target, weights, groups, name, coding, formula)
     if not json:
         tell_findings(labelled.training.findings)
     tests = {"terms": term_tests, "hypotheses": hypotheses}
@@ -121,7 +126,7 @@ def fitted(
     training = labelled.training
     model = _around(made_model(name, labelled, settings), multiclass)
     if labelled.formula is None:
-        model.fit(labelled.rows, labelled.labels, **labelled.weights)
+        model.fit(labelled.rows, labelled.labels, **labelled.weights, **_groups(model, labelled))
     else:
         fit_formula(model, labelled.formula, training)
     values = learned(model, training.schema) | _tested(model, name, tests or {})
@@ -131,7 +136,7 @@ def fitted(
         save(
             model,
             output,
-            schema=training.schema,
+            schema=training.schema if _is_linear(model) else training.schema.with_unseen_as_reference,
             metrics=metrics,
             training={**labelled.source, **labelled.seen()},
             learned=jsonable(values),
@@ -154,6 +159,23 @@ def _tested(model: Any, name: str, tests: Mapping[str, Any]) -> dict[str, Any]:
         raise ParameterError(f"--term-tests takes II, III or drop1, got {wanted['terms']!r}.")
     found = {"terms": model.term_tests(wanted["terms"])} if "terms" in wanted else {}
     return found | ({"hypotheses": model.hypothesis(wanted["hypotheses"])} if "hypotheses" in wanted else {})
+
+
+def _groups(model: Any, labelled: Labelled) -> dict[str, Any]:
+    """The groups of the rows, for a model that may hold rows out while it is fitted."""
+    takes_groups = "groups" in inspect.signature(model.fit).parameters
+    return labelled.groups if takes_groups and not labelled.by_passes else {}
+
+
+def _is_linear(model: Any) -> bool:
+    """Whether the score of average columns is the average of scores: see `Schema.with_unseen_as_reference`.
+
+    Naive Bayes that reads categories itself knows unseen levels.
+    """
+    from ..rules import MixedRule
+
+    own_levels = isinstance(getattr(model, "rule_", None), MixedRule)
+    return own_levels or (hasattr(model, "coef_") and not hasattr(model, "basis_"))
 
 
 def _around(model: Any, multiclass: str | None) -> Any:

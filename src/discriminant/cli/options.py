@@ -82,6 +82,10 @@ Weights = Annotated[str | None, option("COLUMN", "Column of row weights; fractio
 Groups = Annotated[
     str | None, option("COLUMN", "A column of groups (patients, sites): their rows are held out together.")
 ]
+Time = Annotated[
+    str | None,
+    option("COLUMN", "A date or number that orders the rows: each part is held out by fits to earlier rows."),
+]
 Drop = Annotated[list[str] | None, option("COLUMN", "Leave a column out; may be repeated.")]
 Types = Annotated[
     list[str] | None,
@@ -146,6 +150,14 @@ Costs = Annotated[
     str | None,
     option(
         "FILE", "A table of costs: true classes in the first column, what is decided in the header, costs in the cells."
+    ),
+]
+Positive = Annotated[
+    str | None,
+    option(
+        "CLASS",
+        "The positive class; one of more than two stands against the rest.  [default: the rarer of two; the second, if "
+        "they are equally frequent]",
     ),
 ]
 Output = Annotated[
@@ -305,6 +317,7 @@ class TrainingOptions(TableOptions):
         model: str | None = None,
         coding: Coding = "reference",
         formula: str | None = None,
+        time: str | None = None,
     ) -> Labelled:
         """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
         if model is not None:
@@ -322,7 +335,7 @@ class TrainingOptions(TableOptions):
             roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}
             read = None
             if formula is None:
-                training = read_training(table, drop=drop, coding=coding, **roles, **shared)
+                training = read_training(table, drop=drop, coding=coding, time=time, **roles, **shared)
             else:
                 from ..formula import Formula
 
@@ -402,11 +415,16 @@ class Labelled:
         """The row weights as `fit` takes them."""
         return {} if self.training.weights is None else {"sample_weight": self.training.weights}
 
+    @property
+    def groups(self) -> dict[str, Any]:
+        """The groups of the rows as `fit` takes them."""
+        return {} if self.training.groups is None else {"groups": self.training.groups}
+
     def words(self) -> list[str]:
         """The arguments that ask for this table again, to fit a model to it."""
         words = list(self.data) if isinstance(self.data, list) else [self.data]
-        for role, name in self.columns.items():  # a model is fitted to all groups, and not to their names
-            words += ["--drop" if role == "groups" else f"--{role}", name]
+        for role, name in self.columns.items():
+            words += [f"--{role}", name]
         return words + self.options.words()
 
     @property
@@ -538,6 +556,13 @@ def read_costs(path: str | None, classes: Sequence[Any]) -> dict[Any, dict[Any, 
     costs = read_cost_file(path, classes)
     say(costs_in_words(costs))
     return costs
+
+
+def read_positive(text: str | None, classes: Sequence[Any]) -> Any:
+    """The class that is written like this; what is none of them is refused where it is used."""
+    from ..decision.costs import class_written
+
+    return None if text is None else class_written(text, classes)
 
 
 def read_priors(text: str | None, classes: Sequence[Any]) -> dict[Any, float] | None:

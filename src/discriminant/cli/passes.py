@@ -166,7 +166,10 @@ class LabelledDataset:
         return told_findings(self.training.findings)
 
 
-def coded_dataset(scale: ScaleOptions, files: str | list[str], reading: TableOptions, schema: Schema) -> Any:
+def coded_dataset(
+    scale: ScaleOptions, files: str | list[str], reading: TableOptions, schema: Schema, weights: str | None = None
+) -> Any:
     """Files as the schema of a model codes them."""
     target = None if schema.target is None else schema.target.name
-    return scale.dataset(files, reading, target, types=schema.types if schema.width is None else None).coded(schema)
+    types = schema.types if schema.width is None else None
+    return scale.dataset(files, reading, target, weights, types=types).coded(schema)

@@ -17,7 +17,7 @@ from .options import application, command, option, pairs, read_costs, read_prior
 
 if TYPE_CHECKING:
     from ..decision import Decision
-    from ..raster import Band, ClassMap, ClassSeparability, Image, Legend, MapAccuracy, Samples
+    from ..raster import Band, ClassMap, ClassSeparability, HeldOutAccuracy, Image, Legend, Samples
 
 _EPILOG = """
 From areas to a map that has been checked:
@@ -48,6 +48,15 @@ Names = Annotated[
     ),
 ]
 
+GroupDistance = Annotated[
+    float | None,
+    option(
+        "METRES",
+        "Hold areas closer than this out together (pixels for an image without coordinates). [default: points within "
+        "the distance over which pixels of a class are correlated]",
+    ),
+]
+
 _BANDS = Setting("bands")
 _BY_HAND = (
     "These numbers count the reference pixels as they are. Reference areas chosen by hand say little about the rest of "
@@ -66,12 +75,15 @@ class ImageOptions:
         ),
     ] = None
     crs: Crs = None
+    nodata: Annotated[
+        float | None, option("VALUE", "The value of pixels without a measurement, where the file declares none.")
+    ] = None
 
     def open(self, images: list[str]) -> Image:
         """The image of some files."""
         from ..raster import open_image
 
-        return open_image(images, self.bands, self.crs)
+        return open_image(images, self.bands, self.crs, self.nodata)
 
 
 @dataclass(frozen=True)
@@ -107,23 +119,27 @@ class TrainingSource(AreaOptions):
     areas: Annotated[str | None, option("FILE", "Training areas: polygons, points or an image of classes.")] = None
     samples: Annotated[str | None, option("FILE", "Samples kept by raster samples, instead of areas.")] = None
     model: Annotated[
-        str, option("NAME", "maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.")
-    ] = "maximum-likelihood"
+        str,
+        option(
+            "NAME",
+            "auto (regularised by held-out areas), maximum-likelihood, qda, lda, minimum-distance, logistic, "
+            "gaussian-nb or svm.",
+        ),
+    ] = "auto"
     settings: Settings = None
     model_file: Annotated[str | None, option("FILE", "A model kept by --save-model, instead of areas.")] = None
     priors: Annotated[str | None, option("CLASS=SHARE,...", "How frequent each class is on the ground.")] = None
 
-    def trained(self, image: Image) -> TrainedModel:
+    def trained(self, image: Image, group_distance: float | None) -> TrainedModel:
         """The model, fitted where it has to be."""
         given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
         if given != 1:
             count = f"{given or 'none'} {'was' if not given else 'were'} given"
             raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {count}.")
-        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image)
+        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image, group_distance)
 
-    def _fitted(self, image: Image) -> TrainedModel:
-        from ..data import as_rows
-        from ..raster import draw_samples, image_model, load_samples
+    def _fitted(self, image: Image, group_distance: float | None) -> TrainedModel:
+        from ..raster import draw_samples, fit_image_model, image_model, load_samples
 
         if self.samples is None:
             assert self.areas is not None
@@ -139,7 +155,7 @@ class TrainingSource(AreaOptions):
         with_settings(model, self.model, read_settings(self.settings or []), classes)
         _tell_findings(image, samples)
         try:
-            model.fit(as_rows(samples.X, samples.band_names), samples.y)
+            fit_image_model(model, samples, group_distance)
         except DegenerateDataError as error:
             raise DegenerateDataError(
                 *error.parts, " Columns are bands here: choose them with ", _BANDS, "."
@@ -184,7 +200,9 @@ class TrainedModel:
             return None
         return Decision(read_costs(costs, self.model.classes_.tolist()), reject_cost=reject_cost)
 
-    def held_out(self, decision: Decision | None, reject: float | None) -> MapAccuracy | None:
+    def held_out(
+        self, decision: Decision | None, reject: float | None, group_distance: float | None
+    ) -> HeldOutAccuracy | None:
         """How right such a map is on areas not seen; None, with the reason told, where that cannot be known."""
         from ..errors import DiscriminantError
         from ..raster import held_out_accuracy
@@ -192,7 +210,8 @@ class TrainedModel:
         if self.samples is None:
             return None
         try:
-            return held_out_accuracy(self.model, self.samples, decision=decision, reject=reject, n_jobs=-1)
+            form: dict[str, Any] = {"decision": decision, "reject": reject, "n_jobs": -1}
+            return held_out_accuracy(self.model, self.samples, group_distance=group_distance, **form)
         except DiscriminantError as error:
             say(f"Note: the model was not judged on areas it has not seen. {told(error)}")
             return None
@@ -291,6 +310,7 @@ def classify(
     validate: Annotated[
         bool, typer.Option(help="Judge the model on training areas it has not seen, held out in turn.")
     ] = True,
+    group_distance: GroupDistance = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -312,7 +332,7 @@ def classify(
     for path in (save_model, report):
         check_output(path, overwrite, *images, source.areas, source.samples, source.model_file)
     with picture.open(images) as given:
-        trained = source.trained(given)
+        trained = source.trained(given, group_distance)
         image = bands_like(trained.bands, given)
         if image is not given or trained.samples is None:
             _tell_findings(image)
@@ -320,7 +340,7 @@ def classify(
         settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
         learned: dict[str, Any] = {"trained_on": trained.bands, "training": trained.training}
         made = classify_image(trained.model, image, output, **learned, **settings)
-        held_out = trained.held_out(decision, making.reject) if validate else None
+        held_out = trained.held_out(decision, making.reject, group_distance) if validate else None
         if save_model is not None:
             trained.save(save_model)
         if report is not None:
@@ -372,7 +392,9 @@ def accuracy(
     truth = reading.open(reference, named=is_image_name(reference))
     others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
     with open_image(class_map, crs=crs) as image:
-        found = assess_map(image, truth, None, _names(legend, reading.name), others, n_jobs=-1)
+        # Of a painted reference --name says what its own values are.
+        given = None if legend is not None and is_image_name(reference) else reading.name
+        found = assess_map(image, truth, None, _names(legend, given), others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
     _tell_findings(found)
     unit = "pixels" if found.hectares is None else "hectares"
@@ -427,12 +449,10 @@ def sample_design(
 
 
 def _names(legend: Legend | None, given: list[str] | None) -> dict[int, Any] | None:
-    """What the codes of the map stand for: what it says itself, or the options."""
-    if legend is not None:
-        return legend.names
-    names = pairs("--name", given or ())
+    """What the codes of the map stand for: the options, and for other codes what the map says itself."""
+    known, names = {} if legend is None else legend.names, pairs("--name", given or ())
     try:
-        return {int(code): label for code, label in names.items()} or None
+        return known | {int(code): label for code, label in names.items()} or None
     except ValueError:
         raise ParameterError(f"--name: the codes of the map are whole numbers, got {', '.join(names)}.") from None
 
@@ -461,7 +481,7 @@ def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | 
     return [head, str(drawn.statistics), *distances, *written, *_report_line(report)]
 
 
-def _map_page(made: ClassMap, held_out: MapAccuracy | None, values: dict[str, Any]) -> Page:
+def _map_page(made: ClassMap, held_out: HeldOutAccuracy | None, values: dict[str, Any]) -> Page:
     columns = made.written
     title = f"{values['model']}: {sum(made.pixels.values()):,} pixels with values, {made.n_nodata:,} without"
     return [

@@ -458,6 +458,7 @@ class AutoClassifier(PosteriorClassifier):
         if not needs_coding(X):
             return super()._rows_to_fit(X, y, sample_weight)
         encoder = TableEncoder(coding="full").fit(X, y)
+        encoder.schema_ = encoder.schema_.with_unseen_as_reference  # products of averages are no averages
         data = super()._rows_to_fit(encoder.rows(X), y, sample_weight)
         self.encoder_ = encoder
         return data
@@ -498,7 +499,7 @@ class AutoClassifier(PosteriorClassifier):
             if np.bincount(data.codes).min() * _ENOUGH_ROWS < _FEWEST_ROWS * data.n_rows:
                 shares = data.class_weights / data.total_weight
                 sample = sample.times(shares * sample.total_weight / sample.class_weights)
-        return Training(sample, HeldOut.repeated(sample.codes, self.folds), data, self.n_jobs)
+        return Training(sample, HeldOut.repeated(sample.codes, self.folds, groups=sample.cluster), data, self.n_jobs)
 
     def _tuned(self, training: Training) -> dict[str, TunedRule]:
         """Every family that suits the rows; why others do not is kept."""

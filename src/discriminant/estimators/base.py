@@ -50,6 +50,7 @@ from ..errors import (
     WeightError,
     warn,
 )
+from ..folds import group_folds
 from ..moments.covariance import Covariance
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
 from ..results import frame_of, notes, shown
@@ -130,7 +131,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             setattr(tags.input_tags, kind, True)
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the model, from nothing; what was fitted before is forgotten.
 
         Parameters
@@ -142,17 +143,23 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             the name of a column.
         sample_weight : array-like of shape (n_rows,), default=None
             Frequencies: weight 3 counts like three such rows.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group (patient, site) are held out together where the model tunes or calibrates itself.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups=groups)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *more: Any, groups: Any = None) -> Self:
         """Learn from nothing, or stay as before; ``more`` is for `_learn`."""
         with all_or_nothing(self):
             data = self._rows_to_fit(X, y, sample_weight)
+            if groups is not None:
+                if not isinstance(data, LabelledRows):
+                    raise ParameterError(Setting("groups"), " is for rows in memory: leave it out, or read the rows.")
+                data = data.in_clusters(groups, "groups")
             with computable(data):
                 self._learn(data, *more)
         return self
@@ -701,6 +708,10 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         """Look at the rows once more, for what moments do not tell."""
 
     def _pass_over(self, data: LabelledRows, first_row: int = 0) -> Any:
+        n_folds = self._needs().folds
+        if n_folds and isinstance(data, LabelledRows) and data.cluster is not None:
+            fold = group_folds(data.codes, data.cluster, n_folds)
+            return moments_in_folds(data, self._needs(), fold, n_folds, data.n_rows, self.n_jobs)
         return collected(data, self._statistic(data, first_row), self.n_jobs)
 
     def _statistic(self, data: LabelledRows, first_row: int) -> Any:
@@ -950,6 +961,35 @@ def by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
     if len(rule.coef) > 2:
         return rule.coef, rule.intercept
     return np.diff(rule.coef, axis=0), np.diff(rule.intercept)
+
+
+def fit_in_groups(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> Any:
+    """Fit a model; where it holds rows out to choose its own settings, the rows of a group are held out together.
+
+    Models whose ``fit`` does not take groups, such as those of other packages, are fitted without them.
+
+    Parameters
+    ----------
+    model : classifier
+        What was fitted before is forgotten.
+    X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+        Training rows.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    groups : array-like of shape (n_rows,)
+        The group of each row, such as the patient or the training area.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    classifier
+        The model itself.
+    """
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if has_fit_parameter(model, "groups"):
+        given["groups"] = groups
+    return model.fit(X, y, **given)
 
 
 def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jobs: int | None = None) -> list[M]:

@@ -18,6 +18,8 @@ from sklearn.utils import check_random_state
 
 from ..arrays import Array
 from ..data import LabelledRows
+from ..errors import InputError, Setting
+from ..folds import grouped_folds
 
 #: Newton's steps for two parameters of a convex function; few are needed.
 _MOST_STEPS = 100
@@ -43,7 +45,7 @@ class Calibration:
     ) -> Calibration:
         """From what copies of a classifier, each fitted to the other folds, say of the rows of a fold."""
         scores = np.empty((data.n_rows, len(fitted.classes_) if len(fitted.classes_) > 2 else 1))
-        for train, held in stratified_folds(data.codes, n_folds):
+        for train, held in _folds(data, n_folds):
             part = data.take(train)
             copy = clone(fitted).fit(part.rows, fitted.classes_[part.codes], part.weight)
             scores[held] = copy.decision_function(data.take(held).rows).reshape(len(held), -1)
@@ -61,6 +63,22 @@ class Calibration:
             return np.column_stack((1 - made, made))
         total = made.sum(axis=1, keepdims=True)
         return np.where(total > 0, made / np.where(total > 0, total, 1.0), 1 / made.shape[1])
+
+
+def _folds(data: LabelledRows, n_folds: int) -> Iterator[tuple[Array, Array]]:
+    """Rows to train on and rows held out, those of a group together."""
+    if data.cluster is None:
+        return stratified_folds(data.codes, n_folds)
+    fold = grouped_folds(data.codes, data.cluster, n_folds)
+    if fold.min() < 0:
+        raise InputError(
+            "Calibration holds out every group, and some class would then not be learned. Leave ",
+            Setting("groups"),
+            " out, or set ",
+            Setting("calibration", None),
+            ".",
+        )
+    return ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in np.unique(fold))
 
 
 def stratified_folds(codes: Array, n_folds: int) -> Iterator[tuple[Array, Array]]:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..errors import DiscriminantError, Message, ParameterError
-from ..inference.likelihood import Coefficient, Summary, coefficient_lines
+from ..inference.likelihood import Coefficient, IntervalKind, Summary, coefficient_lines
 from ..moments.statistic import ClassMoments
 from ..objective import column_spread
 from ..results import Result, jsonable, listed, plain
@@ -62,6 +62,8 @@ class CoefficientTable(Result):
         What to know when reading the table.
     reference_levels : dict
         The level that the levels of each categorical column are compared with.
+    interval : {"confidence", "credible"}
+        What ``low`` and ``high`` are ends of; of a ridge they are credible intervals, and there are no tests.
     """
 
     model: str
@@ -73,6 +75,7 @@ class CoefficientTable(Result):
     fit: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     reference_levels: dict[str, str] = field(default_factory=dict)
+    interval: IntervalKind = "confidence"
 
     @property
     def has_errors(self) -> bool:
@@ -120,7 +123,7 @@ class CoefficientTable(Result):
         lines = [f"Coefficients of {self.model}"]
         for outcome, rows in self.outcomes.items():
             lines += ["", f"{'log-odds' if self.log_odds else 'score'} of {self.contrast(outcome)}"]
-            lines += coefficient_lines(rows, self.level, digits=4)
+            lines += coefficient_lines(rows, self.level, 4, self.interval)
         notes = self.notes if self.reason is None else [*self.notes, f"no standard errors: {self.reason}"]
         return "\n".join(lines + [f"note: {note}" for note in notes])
 
@@ -186,16 +189,18 @@ def coefficient_table(
     terms = [INTERCEPT] * bool(with_intercept) + columns
     summary, reason = _summary(model, level)
     levels, fit = reference_levels(model, schema), {}
+    interval: IntervalKind = "confidence"
     notes = reference_notes(levels)
     if summary is not None:
         rows = [replace(row, term=term) for row, term in zip(summary.rows, cycle(terms), strict=False)]
         fit = {name: getattr(summary, name) for name in _FIT}
-        notes = list(dict.fromkeys([*summary.notes, *notes]))
+        notes, interval = list(dict.fromkeys([*summary.notes, *notes])), summary.interval
     else:
         deviations = [math.nan] * bool(with_intercept) + column_deviations(model, schema).tolist()
         values = np.column_stack((intercepts, coef)) if with_intercept else coef
         rows = _rows_of(values, outcomes, terms, deviations if log_odds else None)
-    return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, reason, fit, notes, levels)
+    name = type(model).__name__
+    return CoefficientTable(name, rows, reference, log_odds, level, reason, fit, notes, levels, interval)
 
 
 def _rows_of(

@@ -672,7 +672,7 @@ class _OwnCovariances(Frame):
 
 def _held_out_choice(data: LabelledRows, folds: int, n_jobs: int | None) -> tuple[Array, float]:
     """The least held-out log-loss at each shrinkage, and the temperature of the least of all."""
-    held, p = HeldOut.repeated(data.codes, folds), data.rows.n_columns
+    held, p = HeldOut.repeated(data.codes, folds, groups=data.cluster), data.rows.n_columns
     moments = collected(data, ClassMoments(len(data.classes), p, "diagonal"), n_jobs)
     frame = _OwnCovariances(moments.overall_mean(), np.ones(p), np.arange(p), p)
     if data.n_rows < p:

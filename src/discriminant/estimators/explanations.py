@@ -21,6 +21,7 @@ from ..errors import DegenerateDataError, ParameterError, Setting
 from ..inference.likelihood import Effect, EffectPoint
 from ..results import Result, aligned, number, plain
 from ..rules import MixedRule
+from ..tables.schema import Schema
 from .base import PosteriorClassifier, input_names, with_names
 from .coefficients import column_names
 
@@ -66,9 +67,12 @@ class Contribution:
 
 
 def contributions(
-    model: Any, row: Any, means: Any, columns: Sequence[str] | None = None, values: Mapping[str, Any] | None = None
+    model: Any, row: Any, means: Any, columns: Any = None, values: Mapping[str, Any] | None = None
 ) -> Contributions:
     """How much the lead of the best class over the next would change if a column had its mean instead.
+
+    Of a category it is the mean of the leads with each of its levels, by their shares: some levels lie above it, others
+    below.
 
     Parameters
     ----------
@@ -78,9 +82,9 @@ def contributions(
         The row to explain.
     means : array-like of n_columns numbers
         The row to compare with.
-    columns : sequence of str, optional
-        The raw column that each column of the model comes from: those of one raw column change together. By default
-        every column stands for itself.
+    columns : Schema, or sequence of str, optional
+        The raw column that each column of the model comes from: those of one raw column change together, and a schema
+        knows categories. By default every column stands for itself.
     values : dict, optional
         Raw values by column, to show with the contributions; by default those of the row.
 
@@ -104,21 +108,25 @@ def contributions(
     (0, 1, 'x2')
     """
     names = input_names(model) or column_names(model)
-    own = np.asarray(names if columns is None else columns)
+    schema = columns if isinstance(columns, Schema) else None
+    own = np.asarray(names if columns is None else columns if schema is None else schema.sources)
     x, at_means = np.ravel(row.toarray() if sp.issparse(row) else row).astype(np.float64), np.asarray(means, np.float64)
     if not len(x) == len(at_means) == len(own) == len(names):
         raise ParameterError(
             f"The model has {len(names)} columns; got a row of {len(x)}, {len(at_means)} means and {len(own)} names."
         )
     sources = list(dict.fromkeys(own.tolist()))
-    changed = np.where(own == np.asarray(sources)[:, None], at_means, x)
-    scores = _class_scores(model, np.vstack((x, at_means, changed)), names)
+    kinds = {} if schema is None or schema.width is not None else {each.name: each.kind for each in schema.used}
+    changed = [_averaged(x, at_means, own == name, kinds.get(name) == "category") for name in sources]
+    scores = _class_scores(model, np.vstack((x, at_means, *(rows for rows, _ in changed))), names)
     labels = [plain(label) for label in model.classes_]
     best = labels.index(plain(model.predict(with_names(model, row if sp.issparse(row) else x[None], names))[0]))
     rival = int(np.argmax(np.where(np.arange(scores.shape[1]) == best, -np.inf, scores[0])))
     lead = scores[:, best] - scores[:, rival]
     given = dict(zip(own.tolist(), x.tolist(), strict=True)) if values is None else values
-    added = lead[0] - lead[2:]
+    ends = np.cumsum([len(rows) for rows, _ in changed])[:-1]
+    averages = [own @ share for own, (_, share) in zip(np.split(lead[2:], ends), changed, strict=True)]
+    added = lead[0] - np.array(averages)
     return Contributions(
         labels[best],
         labels[rival],
@@ -130,6 +138,17 @@ def contributions(
             for j in np.argsort(-np.abs(added), kind="stable")
         ],
     )
+
+
+def _averaged(x: Array, means: Array, chosen: Array, is_category: bool) -> tuple[Array, Array]:
+    """Rows whose scores are averaged for the chosen columns at their means, and the share of each row."""
+    if not is_category:
+        return np.where(chosen, means, x)[None], np.ones(1)
+    held, places = np.where(chosen, 0.0, x), np.flatnonzero(chosen)
+    rows, share = np.tile(held, (len(places) + 1, 1)), np.append(means[places], max(1.0 - means[places].sum(), 0.0))
+    rows[np.arange(len(places)), places] = 1.0  # the last row has the level without a column
+    there = share > 0
+    return rows[there], share[there] / share.sum()
 
 
 def _class_scores(model: Any, X: Array, names: Sequence[str]) -> Array:
@@ -226,14 +245,14 @@ def column_effects(model: Any, means: Any, low: Any, high: Any, schema: Any = No
         raise ParameterError(f"The model has {len(names)} columns: give a mean, a low and a high value of each.")
     raw = None if schema is None or schema.width is not None else schema
     looked = list(_looked_at(names, typical, lowest, highest, raw))
-    scores = _class_scores(model, np.vstack([rows for *_, rows in looked]), names)
+    scores = _class_scores(model, np.vstack([rows for *_, rows, _ in looked]), names)
     first, *outcomes = (plain(label) for label in model.classes_)
     effects, widths, stop = {}, {}, 0
-    for name, at, values, rows in looked:
+    for name, at, values, rows, share in looked:
         own = scores[stop : stop + len(rows)]
         stop += len(rows)
         with np.errstate(invalid="ignore"):  # scores of classes that cannot win are minus infinity
-            changes = (own - own[-1])[:-1]
+            changes = own[: len(values)] - share @ own[-len(share) :]
             changes = (changes - changes[:, :1])[:, 1:]
         widths[name] = float(np.nanmax(np.abs(changes), initial=0.0))
         points = [
@@ -248,8 +267,12 @@ def column_effects(model: Any, means: Any, low: Any, high: Any, schema: Any = No
 
 def _looked_at(
     names: Sequence[str], typical: Array, low: Array, high: Array, schema: Any
-) -> Iterator[tuple[str, Any, list[Any], Array]]:
-    """Columns, what their effects are compared with, values, and rows that have these; what is compared with last."""
+) -> Iterator[tuple[str, Any, list[Any], Array, Array]]:
+    """Columns, what their effects are compared with, values, and rows that have these.
+
+    Effects are compared with the average of the last rows, of which each has a share.
+    """
+    whole = np.ones(1)
 
     def numbers(j: int, n_points: int, held: Array) -> tuple[Any, list[Any], Array]:
         grid = np.unique(np.linspace(low[j], high[j], n_points))
@@ -259,7 +282,7 @@ def _looked_at(
 
     if schema is None:
         for j, name in enumerate(names):
-            yield name, *numbers(j, _EFFECT_GRID, typical)
+            yield name, *numbers(j, _EFFECT_GRID, typical), whole
         return
     stop = 0
     for column in schema.used:
@@ -271,18 +294,21 @@ def _looked_at(
             rows = np.tile(held, (len(levels), 1))
             rows[np.arange(len(levels)), np.arange(first, stop)] = 1.0
             others = [] if column.reference in column.coded_levels else [str(column.reference)]
-            yield column.name, _AVERAGE, [*others, *levels], np.vstack((*[held] * len(others), rows, typical))
+            share = np.maximum(typical[first:stop], 0.0)
+            share = np.concatenate([np.full(len(others), max(1.0 - share.sum(), 0.0)), share])
+            share = share / share.sum() if share.any() else np.full(len(share), 1 / len(share))
+            yield column.name, _AVERAGE, [*others, *levels], np.vstack((*[held] * len(others), rows)), share
             continue
         at, values, rows = numbers(first, {"boolean": 2, "date": 5}.get(column.kind, _EFFECT_GRID), held)
         if column.kind == "date":
             at, *values = map(column.shown, (at, *values))
-        yield column.name, at, values, rows
+        yield column.name, at, values, rows, whole
         if column.missing_column:
             held[first] = typical[first]
             gap = held.copy()
             gap[first + 1] = 1.0
             marked = column.outputs[-1]
-            yield marked, "given", [marked.removeprefix(f"{column.name}=")], np.vstack((gap, held))
+            yield marked, "given", [marked.removeprefix(f"{column.name}=")], np.vstack((gap, held)), whole
 
 
 #: Points of the column that matters most, and the probabilities that totals are given for.

@@ -131,7 +131,7 @@ class LinearClassifier(PosteriorClassifier):
         """The scores of the classes: 0 for the first of two."""
         return LinearRule.of_scores(np.zeros(self.n_features_in_), self.coef_, self.intercept_)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Check that rows have the columns and labels of this classifier; nothing is learned.
 
         Parameters

@@ -67,7 +67,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     _stream_state = "stream_"
     _own_state = ("_training", "_remaining", "_estimated", "_design")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, *, groups: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -82,12 +82,14 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             that changes inference (`summary`), not the estimates.
         offset : array-like of shape (n_rows,) or (n_rows, K), optional
             Known part of the scores.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group (patient, site) are held out together where the model tunes or calibrates itself.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight, offset)
+        return self._fit(X, y, sample_weight, offset, groups=groups)
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
         self._minimise(self._objective(with_offset(data, offset)))
@@ -691,12 +693,12 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         if not isinstance(self.cv, Real):
             from sklearn.model_selection import check_cv  # slow to load
 
-            return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes))
+            return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes, data.cluster))
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(1 << 30))
         folds: Any = self.cv
         tall = data.n_rows > data.rows.n_columns  # paths of many columns take long
         most = (_MOST_L1_DEALS if tall else 1) if np.any(self.l1_ratio) else _MOST_DEALS
-        splits = repeated_folds(data.codes, folds, seed, most)
+        splits = repeated_folds(data.codes, folds, seed, most, data.cluster)
         if len(splits) < 2:
             raise LabelError(
                 "No class has two rows: without its only row a fold cannot learn a class. Give classes more rows, or "

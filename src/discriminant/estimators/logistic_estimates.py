@@ -16,7 +16,7 @@ from ..arrays import Array
 from ..data import LabelledRows, check_choice, dense_rows
 from ..errors import DegenerateDataError, LabelError, NotReadyError, ParameterError, Setting
 from ..inference.estimable import EstimableObjective
-from ..inference.likelihood import information, inverse, penalised_covariance
+from ..inference.likelihood import information, inverse, posterior_covariance
 from ..inference.sandwich import CLUSTERED_KINDS, SandwichKind, effective_class_rows, sandwich_covariance
 from ..moments.covariance import collinearity
 from ..objective import Objective
@@ -40,6 +40,13 @@ OPTIMUM_TOLERANCE: Final = 0.005
 #: Beyond so many parameters a fit that shows no sign of aliased columns or separation is not checked for them: the
 #: Hessian costs too much.
 MAX_CHECKED_PARAMETERS: Final = 600
+
+# What a table of ridge coefficients reports about its intervals.
+CREDIBLE_NOTE: Final = (
+    "ridge estimates are shrunk towards 0. Intervals are credible intervals under the normal prior that the penalty "
+    "implies, its strength taken as known; they cover a large effect less often than their level. Confidence intervals "
+    "and tests need maximum likelihood or Firth's penalty"
+)
 
 CovarianceKind = Literal["model", "robust", "clustered"] | SandwichKind
 WeightKind = Literal["frequency", "importance"]
@@ -224,6 +231,14 @@ class LogisticEstimates(PosteriorClassifier):
             if kind not in (None, "model") or clusters is not None or important:
                 self._refuse_firth(important)
             return CovarianceChoice("model", None, False)
+        if self.alpha > 0 and (kind not in (None, "model") or clusters is not None or important):
+            raise ParameterError(
+                "A ridge estimate is biased, which a sandwich covariance ignores. Confidence intervals need ",
+                Setting("alpha", 0),
+                "; credible intervals of a ridge need ",
+                Setting("covariance", "model"),
+                " and weights that count rows (no class_weight).",
+            )
         if kind is None:
             kind = "CR1" if clusters is not None else "HC3" if important else "model"
         clustered = SANDWICHES.get(kind) in CLUSTERED_KINDS
@@ -326,8 +341,7 @@ class LogisticEstimates(PosteriorClassifier):
             whole = sandwich_covariance(grouped, theta, kind, choice.has_importance)
             return whole, f"covariance: sandwich {kind}{', by cluster' if kind in CLUSTERED_KINDS else ''}"
         if self.alpha > 0:
-            note = "covariance: sandwich of a ridge fit; estimates are shrunk towards 0, by how much tests do not know"
-            return penalised_covariance(problem, theta), note
+            return posterior_covariance(problem, theta), CREDIBLE_NOTE
         return self._model_covariance(), "covariance: inverse of the information matrix"
 
     def _remaining_estimates(self, reported: Reported, choice: CovarianceChoice) -> tuple[Array, Array]:

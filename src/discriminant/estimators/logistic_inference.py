@@ -21,6 +21,7 @@ from ..inference.likelihood import (
     CoefficientIntervals,
     Effect,
     EffectPoint,
+    IntervalKind,
     LikelihoodRatioTest,
     Summary,
     coefficient,
@@ -77,6 +78,9 @@ class LogisticInference(LogisticTests):
         level: float = 0.95,
     ) -> Summary:
         """The table of coefficients with standard errors, tests, intervals and odds ratios.
+
+        A ridge has no tests and no confidence intervals, because its estimates are biased towards 0: its intervals are
+        credible intervals under the normal prior that the penalty implies.
 
         Parameters
         ----------
@@ -136,6 +140,7 @@ class LogisticInference(LogisticTests):
             notes=notes,
             unfinished=unfinished,
             likelihood="penalised" if self.firth else "weighted" if choice.has_importance else "maximum",
+            interval=self._interval,
         )
 
     def _wald_rows(self, reported: Reported, found: Estimates, level: float, unfinished: bool) -> list[Coefficient]:
@@ -149,7 +154,11 @@ class LogisticInference(LogisticTests):
         estimates[aliased] = errors[aliased] = np.nan
         deviations = [math.nan] * bool(self.fit_intercept) + column_deviations(self).tolist()
         terms = zip(self._terms(reported), estimates.tolist(), errors.tolist(), cycle(deviations), strict=False)
-        return [coefficient(*term, estimate, error, level, own) for term, estimate, error, own in terms]
+        return [coefficient(*term, estimate, error, level, own, self._interval) for term, estimate, error, own in terms]
+
+    @property
+    def _interval(self) -> IntervalKind:
+        return "credible" if self.alpha else "confidence"
 
     def _penalised_tests(
         self, reported: Reported, rows: list[Coefficient], level: float
@@ -200,6 +209,9 @@ class LogisticInference(LogisticTests):
         _check_level(level)
         check_is_fitted(self, "rule_")
         self._refuse_l1()
+        if self.alpha > 0:
+            reason = "A ridge estimate is biased towards 0 and has no confidence intervals. Credible intervals are in "
+            raise ParameterError(reason, "summary(); confidence intervals need ", Setting("alpha", 0), ".")
         self._refuse_unfinished("Intervals")
         reported, choice = self._reported(reference), self._covariance_choice(None, None, None)
         chosen = method or ("profile" if self.firth else "wald")
@@ -279,10 +291,11 @@ class LogisticInference(LogisticTests):
     def effect(
         self, column: str, values: Any = None, at: Any = None, reference: Any = None, level: float = 0.95
     ) -> Effect:
-        """How the log-odds go with one column, whatever functions of it the model has, with confidence intervals.
+        """How the log-odds go with one column, whatever functions of it the model has, with pointwise intervals.
 
         The other columns are held at their medians, and categories at their shares: where there are products with
-        them, it is their average effect.
+        them, it is their average effect. Intervals are confidence intervals; of a ridge they are Bayesian credible
+        intervals, which cover a smooth function at their level on average over its points (Nychka 1988).
 
         Parameters
         ----------
@@ -295,7 +308,7 @@ class LogisticInference(LogisticTests):
         reference : a class, optional
             What outcomes are compared with.
         level : float, default=0.95
-            Confidence of the intervals.
+            Of the intervals.
 
         Returns
         -------

@@ -373,6 +373,12 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
         What was chosen or given.
     loss_ : float
         The held-out log-loss with them.
+    class_count_ : array of shape (K,)
+        The weight of each class among the training rows.
+    means_ : array of shape (K, p)
+        Of the classes; known with no more columns than rows, like the covariances.
+    covariances_ : array of shape (K, p, p)
+        With the pooling and shrinkage that were chosen, divided as maximum likelihood does.
     coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
         Where ``pooling_`` is 1, so that scores are linear.
 
@@ -418,18 +424,45 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
         tuned = self._tuned(data)
         for name, value in tuned.settings.items():
             setattr(self, f"{name}_", value)
-        self.loss_ = tuned.loss
+        self.loss_, self.class_count_ = tuned.loss, weight
+        if data.n_rows >= data.rows.n_columns:
+            self._describe(data, tuned)
         with np.errstate(divide="ignore"):
             self.rule_ = replace(tuned.rule, constants=tuned.rule.constants + np.log(self.priors_ / shares))
         if isinstance(self.rule_, LinearRule):
             self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
+
+    @property
+    def covariances_(self) -> Array:
+        """The covariance of each class."""
+        if hasattr(self, "covariance_"):
+            return np.broadcast_to(self.covariance_, (len(self.classes_), *self.covariance_.shape))
+        if not isinstance(self.rule_, QuadraticRule):
+            raise AttributeError("covariances_ is not known: there were more columns than rows.")
+        inverses = self.rule_.spheres @ self.rule_.spheres.transpose(0, 2, 1) / self.temperature_
+        return np.linalg.inv(inverses)
+
+    def _describe(self, data: LabelledRows, tuned: TunedRule) -> None:
+        """Keep the class means; and the covariance where it is one for all, which a linear rule does not hold."""
+        if isinstance(tuned.rule, QuadraticRule):
+            self.means_ = tuned.rule.centre + tuned.rule.offsets
+            return
+        grid = Grid(np.ones(1), np.zeros(1), 1.0)
+        moments = class_moments(data, grid, self.n_jobs)
+        frame = Frame.of_columns(data, moments)
+        spectra = frame.spectra(moments, 1.0)
+        variances = spectra.shrunk(np.array([self.shrinkage_]))[0][0, 0]
+        root = np.zeros((data.rows.n_columns, len(frame.kept)))
+        root[frame.kept] = frame.units[frame.kept, None] * spectra.axes[0] * np.sqrt(variances)
+        self.means_, self.covariance_ = moments.mean, root @ root.T
 
     def _tuned(self, data: LabelledRows) -> TunedRule:
         """The rule of all rows, with settings that enough of them have chosen."""
         temperature = None if self.temperature == "cv" else float(self.temperature)
         grid = Grid(_tried(self.pooling, _POOLINGS), _tried(self.shrinkage, _SHRINKAGES), temperature)
         sample = data.every(-(-data.n_rows // ENOUGH_ROWS))
-        tuned = regularised_rule(sample, HeldOut.repeated(sample.codes, self.folds), grid, self.n_jobs)
+        held = HeldOut.repeated(sample.codes, self.folds, groups=sample.cluster)
+        tuned = regularised_rule(sample, held, grid, self.n_jobs)
         if sample.n_rows == data.n_rows:
             return tuned
         chosen = replace(grid, poolings=np.array([tuned.settings["pooling"]]))

@@ -135,7 +135,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     n_jobs: int | None = None
     random_state: Any = None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Find the hyperplane of each binary problem, and learn the calibration if there is to be one.
 
         Parameters
@@ -146,13 +146,15 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
             Multiplies C: weight 3 counts like three such rows.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group (patient, site) are held out together by calibration.
 
         Returns
         -------
         self
         """
         with all_or_nothing(self):
-            super().fit(X, y, sample_weight)
+            super().fit(X, y, sample_weight, groups=groups)
             self._calibrate(self._training)
         return self
 

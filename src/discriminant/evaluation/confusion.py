@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from copy import copy, deepcopy
 from dataclasses import dataclass
-from typing import Any, Literal, Self, cast
+from typing import Any, Final, Literal, Self, cast
 
 import numpy as np
 
@@ -154,6 +154,10 @@ OVERALL = {
 }
 
 
+#: Micro averages that are proportions of rows, by the measure of the whole table that they equal.
+MICRO_SHARES: Final = {"recall": "accuracy", "fnr": "error_rate", "precision": "selective_accuracy"}
+
+
 def ratio(part: Array, base: Array) -> Array:
     """``part / base``, NaN where the base is 0."""
     part, base = np.asarray(part, dtype=np.float64), np.asarray(base, dtype=np.float64)
@@ -270,6 +274,33 @@ class ConfusionMatrix(Mergeable, Result):
         rows = self.counts.sum(axis=1)
         k = int(np.argmax(rows))
         return plain(self.classes[k]), float(rows[k] / rows.sum())
+
+    @classmethod
+    def of_counts(cls, truth: Any, predicted: Any, counts: Array, classes: Any, actions: Any = None) -> ConfusionMatrix:
+        """From pairs of labels and how many rows have each pair; a pair may come several times.
+
+        Parameters
+        ----------
+        truth, predicted : array-like of shape (n_pairs,)
+            Labels.
+        counts : int array of shape (n_pairs,)
+            How many rows have them.
+        classes, actions : array-like
+            All classes, and what else may be predicted.
+
+        Returns
+        -------
+        ConfusionMatrix
+        """
+        matrix = cls(classes, actions)
+        place = [
+            {label: i for i, label in enumerate(names)} for names in (matrix._table.truth, matrix._table.prediction)
+        ]
+        rows, columns = (
+            [known[plain(label)] for label in labels] for known, labels in zip(place, (truth, predicted), strict=True)
+        )
+        np.add.at(matrix._table.counts, (rows, columns), counts)
+        return matrix
 
     @classmethod
     def of(
@@ -596,12 +627,15 @@ class ConfusionMatrix(Mergeable, Result):
         Returns
         -------
         Interval
-            Wilson's for proportions, by the BCa bootstrap for other measures.
+            Wilson's for proportions; for other measures Jeffreys's of the table with two classes, with more the BCa
+            bootstrap.
 
         References
         ----------
         Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. JASA 22.
         Efron, B. (1987). Better bootstrap confidence intervals. JASA 82.
+        Brown, L. D., Cai, T. T. & DasGupta, A. (2001). Interval estimation for a binomial proportion. Statistical
+        Science 16.
 
         Examples
         --------
@@ -779,8 +813,11 @@ def class_intervals(sample: TableSample, metric: str, level: float) -> list[Inte
     return [interval.mapped(lambda j: 2 * j / (1 + j)) for interval in found]
 
 
-def table_statistic(metric: str, of: str) -> Statistic:
-    """A measure of a table, given as ("kappa", "overall") or ("recall", "macro")."""
+def table_statistic(metric: str, of: str | int) -> Statistic:
+    """A measure of a table, given as ("kappa", "overall"), ("recall", "macro"), or ("recall", 1): of one class."""
+    if isinstance(of, int):
+        rate = named_rate(metric)
+        return lambda counts: rate.of(counts)[..., of]
     return OVERALL[metric].of if of == "overall" else _average(metric, of)
 
 
@@ -789,12 +826,17 @@ def other_intervals(
 ) -> list[Interval]:
     """The intervals of measures that are no proportions, given as ("kappa", "overall") or ("recall", "macro")."""
     functions = [table_statistic(metric, of) for metric, of in wanted]
+    shares = {
+        i: MICRO_SHARES[metric] for i, (metric, of) in enumerate(wanted) if of == "micro" and metric in MICRO_SHARES
+    }
     scales: list[Scale] = [OVERALL[metric].scale if of == "overall" else "logit" for metric, of in wanted]
     found = sample.intervals(
         lambda counts: np.stack([function(counts) for function in functions], axis=-1), scales, level, random_state
     )
     for i, (metric, of) in enumerate(wanted):
-        if math.isnan(found[i].low):
+        if i in shares:
+            found[i] = share_interval(sample, shares[i], level)
+        elif math.isnan(found[i].low):
             # At the end of its range every resample leaves the measure there.
             metric, of = ("recall", "macro") if metric == "balanced_accuracy" else (metric, of)
             if of in ("macro", "weighted"):

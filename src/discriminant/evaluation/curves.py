@@ -20,7 +20,7 @@ from ..arrays import Array
 from ..data import check_number, codes_among, encoded, label_array, label_column, ordered, same_length
 from ..decision.costs import read_costs
 from ..engine import side_by_side
-from ..errors import DtypeError, InputError, LabelError, ParameterError
+from ..errors import DtypeError, InputError, LabelError, ParameterError, Setting
 from ..kernels import counting as kernels
 from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown
 from .intervals import Estimate, Interval, SamplingDesign, check_level, newcombe_interval, no_interval, normal_interval
@@ -192,7 +192,7 @@ def row_influences(
     if design.clusters is None:
         draws = ranked.n_positive, ranked.n_negative, ranked.n_positive + ranked.n_negative
     else:
-        sides = [np.count_nonzero(design.sums(side)) for side in (is_positive, ~is_positive)]
+        sides = [np.count_nonzero(design.sums(design.weights * side)) for side in (is_positive, ~is_positive)]
         draws = float(sides[0]), float(sides[1]), float(design.n_clusters)
     rows = is_positive.astype(np.intp), place
     return auc_influence(ranked, draws[0], draws[1])[rows], average_precision_influence(ranked, draws[2])[rows]
@@ -343,20 +343,45 @@ def number_column(name: str, numbers: Any) -> Array:
     return values.astype(np.float64, copy=False)
 
 
-def positive_code(positive: Any, classes: Array) -> int:
-    """The code of the positive class: the one named, or the second of two."""
+#: Sums of weights that differ by less are equal but for rounding.
+_EQUAL_WEIGHTS = 1e-9
+
+
+def positive_code(positive: Any, classes: Array, class_weights: Array) -> int | None:
+    """The code of the positive class: the one named, or the rarer of two; the second of two of equal weight.
+
+    None where none is named and there are not two: every class is then judged against the rest.
+    """
+    if positive is not None:
+        return _code_of(positive, classes)
+    if len(classes) != 2:
+        return None
+    first, second = class_weights
+    return 0 if first < second * (1 - _EQUAL_WEIGHTS) else 1
+
+
+def _code_of(positive: Any, classes: Array) -> int:
     names = classes.tolist()
-    if positive is None:
-        if len(names) == 2:
-            return 1
-        remedy = "Give a score for each class" if len(names) > 2 else "Name the class that large scores stand for"
-        raise LabelError(
-            f"y has {len(names)} class(es), {names[:8]}: with one score for each row, large scores must stand for one "
-            f"of two. {remedy}, or positive=."
-        )
     if plain(positive) not in names:
-        raise LabelError(f"positive={shown(positive)} is not among the classes {names}.")
+        listed = f"{names[:8]}" + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        raise LabelError(Setting("positive", plain(positive)), f" is not among the classes {listed}.")
     return names.index(plain(positive))
+
+
+def _code_of_large_scores(positive: Any, classes: Array) -> int:
+    """The code of the class that the large values of a single score stand for: the one named, or the second of two."""
+    if positive is not None:
+        return _code_of(positive, classes)
+    names = classes.tolist()
+    if len(names) == 2:
+        return 1
+    remedy = "Give a score for each class" if len(names) > 2 else "Name the class that large scores stand for"
+    raise LabelError(
+        f"y has {len(names)} class(es), {names[:8]}: with one score for each row, large scores must stand for one "
+        f"of two. {remedy}, or ",
+        Setting("positive"),
+        ".",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -944,8 +969,9 @@ def roc(
         Any numbers that are larger where the positive class is likelier; for more than two classes a column for each,
         in sorted order of the labels.
     positive : label, optional
-        The class that large scores stand for. Default: the second of two. For more classes with a single score it says
-        which class is told from all others.
+        The positive class; of more than two it stands against the rest. With a single score it is the class that large
+        scores stand for, by default the second of two. With a score for each class the default is the rarer of two
+        (the second, if both are equally frequent), and of more a curve for each class.
     sample_weight : array-like of shape (n_rows,), optional
         Frequencies: weight 3 means three rows.
     groups : array-like of shape (n_rows,), optional
@@ -956,7 +982,7 @@ def roc(
     Returns
     -------
     Roc or Rocs
-        The latter for a score for each of three or more classes.
+        The latter for a score for each of three or more classes, of which none is named.
 
     See Also
     --------
@@ -992,7 +1018,7 @@ def precision_recall(
     score : array-like of shape (n_rows,) or (n_rows, K)
         Larger where the positive class is likelier; a column for each of more than two classes.
     positive : label, optional
-        Which class is to be found. Default: the second of two.
+        Which class is to be found, as for `roc`.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
     groups : array-like of shape (n_rows,), optional
@@ -1003,7 +1029,7 @@ def precision_recall(
     Returns
     -------
     PrecisionRecall or PrecisionRecalls
-        The latter for a score for each of three or more classes.
+        The latter for a score for each of three or more classes, of which none is named.
 
     See Also
     --------
@@ -1032,9 +1058,12 @@ def _curves(
     same_length(y=labels, score=scores)
     design = SamplingDesign.read(sample_weight, groups, len(labels))
     codes = codes_among("y", labels, names)
-    if scores.ndim == 2 and len(names) > 2:
+    if scores.ndim == 1:
+        k: int | None = _code_of_large_scores(positive, names)
+    else:
+        k = positive_code(positive, names, np.bincount(codes, design.weight, len(names)))
+    if k is None:
         return class_curves(ScoredRows(codes, scores, design), names)
-    k = positive_code(positive, names)
     column = scores if scores.ndim == 1 else np.ascontiguousarray(scores[:, k])
     return binary_roc(codes == k, column, design, plain(names[k]))
 
@@ -1141,7 +1170,7 @@ def compare_auc(
     same_length(y=labels, score_a=a, score_b=b)
     design = SamplingDesign.read(sample_weight, groups, len(labels))
     names = label_array(ordered(encoded(labels)[0]))
-    is_positive = codes_among("y", labels, names) == positive_code(positive, names)
+    is_positive = codes_among("y", labels, names) == _code_of_large_scores(positive, names)
     (roc_a, of_a), (roc_b, of_b) = (_roc_by_rows(is_positive, s, design) for s in (a, b))
     difference, variance = roc_a.auc - roc_b.auc, design.variance(of_a[0] - of_b[0])
     method = f"DeLong, correlated{design.words}"

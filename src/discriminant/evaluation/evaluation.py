@@ -7,7 +7,7 @@ import operator
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -35,6 +35,7 @@ from ..results import (
     columns_of,
     decimal,
     jsonable,
+    listed,
     metric_name,
     percent,
     plain,
@@ -72,6 +73,8 @@ from .probabilities import (
 )
 
 Means = dict[str, tuple[float, Interval]]
+#: Relative difference of widths up to which an interval is not called narrower.
+_NARROWER: Final = 1e-6
 
 NO_SCORES = "AUC and average precision are not available: there are no scores."
 NO_PROBABILITIES = (
@@ -99,15 +102,18 @@ class Evaluation(Result):
         Of all intervals.
     estimates : list of Estimate
         Every measure with its interval. ``evaluation["kappa"]`` and ``evaluation["recall", "setosa"]`` find one; a
-        measure named by itself is that of the whole, or the macro average.
+        measure named by itself is that of the whole, else of the positive class, else the macro average.
+    positive : label or None
+        The positive class: what curves, average precision, calibration error and thresholds are of. None for more than
+        two classes of which none was named: each of them then stands against the rest.
     confusion : ConfusionMatrix or None
         None where only scores were given.
     roc, precision_recall : curves, or None
-        One curve for two classes; one for each class, found by its label, for more.
+        One curve, where there is a positive class; else one for each class, found by its label.
     calibration : dict of CalibrationBins
         For each class; empty without probabilities.
     calibration_line : CalibrationLine or None
-        For two classes: intercept and slope of observed on predicted log-odds.
+        Intercept and slope of observed on predicted log-odds of the positive class.
     risk_coverage : RiskCoverage or None
         None without probabilities.
     cheapest : pair of an action and a float, or None
@@ -125,6 +131,7 @@ class Evaluation(Result):
     total_weight: float
     level: float
     estimates: list[Estimate]
+    positive: Any = None
     confusion: ConfusionMatrix | None = None
     roc: Roc | Rocs | None = None
     precision_recall: PrecisionRecall | PrecisionRecalls | None = None
@@ -142,6 +149,7 @@ class Evaluation(Result):
         total_weight: float,
         level: float,
         *,
+        positive: Any = None,
         random_state: Any = 0,
         sample: TableSample | None = None,
         means: Means | None = None,
@@ -155,6 +163,8 @@ class Evaluation(Result):
         ----------
         classes, n_rows, total_weight, level : array, int, float, float
             As the attributes.
+        positive : label, optional
+            The positive class, where there is one.
         random_state : int or Generator, default=0
             Of the bootstrap.
         sample : TableSample, optional
@@ -185,17 +195,16 @@ class Evaluation(Result):
         for curve in (parts.get("roc"), parts.get("precision_recall")):
             estimates += [] if curve is None else curve.estimates(level)
         if parts.get("calibration"):
-            estimates += _calibration_estimates(parts["calibration"], parts.get("roc"), level, *clustered)
+            estimates += _calibration_estimates(parts["calibration"], positive, level, *clustered)
         told = [f"{row.note}." for row in estimates if row.note and row.of in ("macro", "overall")]
         unique = list(dict.fromkeys([*notes, *told]))
-        return cls(classes, n_rows, total_weight, level, estimates, notes=unique, **parts)
+        return cls(classes, n_rows, total_weight, level, estimates, positive, notes=unique, **parts)
 
     def _found(self, key: Any) -> Estimate | None:
         metric, of = key if isinstance(key, tuple) else (key, None)
         found = {row.of: row for row in self.estimates if row.metric == metric}
         if of is None and found:
-            # A measure named by itself is that of the whole; a curve of two classes is of one of them.
-            of = next((scope for scope in ("overall", "macro") if scope in found), next(iter(found)))
+            of = next((scope for scope in ("overall", self.positive, "macro") if scope in found), next(iter(found)))
         return found.get(plain(of))
 
     def __contains__(self, key: Any) -> bool:
@@ -261,6 +270,7 @@ class Evaluation(Result):
         """
         return {
             "classes": self.classes.tolist(),
+            "positive": jsonable(self.positive),
             "rows": self.n_rows,
             "total_weight": self.total_weight,
             "level": self.level,
@@ -279,7 +289,8 @@ class Evaluation(Result):
         of_classes = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown)
         if len(self.classes) > _MOST_CLASSES:
             of_classes.append(f"... and {len(self.classes) - _MOST_CLASSES} more classes, see to_frame()")
-        blocks = [[head, "=" * len(head)], summary, self._overall_lines(), of_classes]
+        named = [] if self.positive is None else [f"positive class: {shown(self.positive)}"]
+        blocks = [[head, "=" * len(head), *named], summary, self._overall_lines(), of_classes]
         blocks.append(self._grid("average", list(AVERAGES), str))
         blocks += [[str(part)] for part in (self.confusion, self.risk_coverage) if part is not None]
         wrapped = [textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="      ") for note in self.notes]
@@ -317,12 +328,10 @@ def _in_percent(found: Estimate) -> str:
 
 
 def _calibration_estimates(
-    calibration: dict[Any, CalibrationBins], roc: Any, level: float, *clustered: Any
+    calibration: dict[Any, CalibrationBins], positive: Any, level: float, *clustered: Any
 ) -> list[Estimate]:
-    """The calibration error, in ten bins of equally many rows: of the positive class of two, else of each and all."""
-    bins = {label: own.rebinned(10) for label, own in calibration.items()}
-    if len(bins) == 2:
-        bins = {label: own for label, own in bins.items() if roc is None or label == roc.positive}
+    """The calibration error, in ten bins of equally many rows: of the positive class, else of each and all."""
+    bins = {label: own.rebinned(10) for label, own in calibration.items() if positive is None or label == positive}
     wanted: dict[Any, list[CalibrationBins]] = {"macro": list(bins.values())} if len(bins) > 2 else {}
     wanted |= {label: [own] for label, own in bins.items()}
     return [
@@ -380,11 +389,14 @@ def evaluate(
         no mention. They name the columns of a cost array that has others than the classes: all columns in order, or
         those after the classes.
     sample_weight : array-like of shape (n_rows,), optional
-        Frequencies: weight 3 means three independent rows. For importances give every row its own group.
+        Whole numbers are frequencies: weight 3 means three independent rows. Others are importances, as those of
+        surveys: intervals are then those of the weighted rows.
     groups : array-like of shape (n_rows,), optional
         Rows of one group (patient, site, day) are not independent; intervals are then those between groups.
     positive : label, optional
-        For two classes, which one the curves are of. Default: the second.
+        The positive class: what curves, average precision, calibration error and thresholds are of; one of more than
+        two stands against the rest. Default: the rarer of two among these rows (the second, if both are equally
+        frequent); each of more.
     level : float, default=0.95
         Of the intervals.
     random_state : int or Generator, default=0
@@ -426,10 +438,10 @@ def evaluate(
         from .streaming import evaluated  # which needs this module
 
         more = {"y": y, "costs": costs, "actions": actions, "sample_weight": sample_weight, "groups": groups}
-        for name, value in {**more, "positive": positive}.items():
+        for name, value in more.items():
             if value is not None:
                 raise ParameterError(Setting(name), " is for rows in memory: leave it out, or read the rows.")
-        return evaluated(model, X, level, random_state)
+        return evaluated(model, X, level, random_state, positive)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     with_margins = probabilities is None and hasattr(model, "decision_function")
     return evaluation_of(
@@ -473,11 +485,12 @@ def evaluation_of(
     actions : list, optional
         Predictions that are no classes, or the columns of ``costs``.
     sample_weight : array-like of shape (n_rows,), optional
-        Frequencies.
+        Frequencies, or importances where they are not whole numbers.
     groups : array-like of shape (n_rows,), optional
         Clusters of rows that are not independent.
     positive : label, optional
-        Of two classes the one that the curves are of; the second by default.
+        The positive class, as for `evaluate`. A single score for each row is large for the second of two classes,
+        whichever of them is positive; of more classes for this one.
     level : float, default=0.95
         Confidence of all intervals.
     random_state : int or Generator, default=0
@@ -505,6 +518,7 @@ def evaluation_of(
     named = [] if actions is None else [plain(action) for action in actions]
     named += [] if costs is None else read_costs(costs).actions or []
     rows = _rows(y, predicted, posterior, scores, classes, list(dict.fromkeys(named)), sample_weight, groups)
+    k = positive_code(positive, rows.classes, np.bincount(rows.codes, rows.design.weight, len(rows.classes)))
     means: Means = {}
     notes: list[str] = []
     cheapest = None
@@ -516,14 +530,47 @@ def evaluation_of(
         cheapest = _cheapest(rows, values, actions)
     elif rows.predicted is None and rows.posterior is not None:
         rows = replace(rows, predicted=rows.likeliest)
-    parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
-    if rows.design.weight is not None and rows.design.clusters is None:
-        notes.append(f"weights are read as frequencies: {rows.design.total_weight:,.6g} independent rows.")
+    parts = _table(rows) | _probabilities(rows, k, level, means, notes) | _curves(rows, k, notes)
+    parts |= {"positive": None if k is None else plain(rows.classes[k]), "cheapest": cheapest}
+    notes += _weight_notes(rows.design)
     counted = rows.classes, len(rows.codes), rows.design.total_weight, level
     clustered = _clustered(rows)
-    return Evaluation.of_parts(
-        *counted, random_state=random_state, means=means, clustered=clustered, notes=notes, cheapest=cheapest, **parts
+    found = Evaluation.of_parts(
+        *counted, random_state=random_state, means=means, clustered=clustered, notes=notes, **parts
     )
+    if groups is None:
+        return found
+    by_rows = evaluation_of(
+        y, predicted, posterior, scores, classes=classes, costs=costs, actions=actions, sample_weight=sample_weight,
+        positive=positive, level=level, random_state=random_state,
+    )  # fmt: skip
+    return replace(found, notes=[*found.notes, *_narrower_by_groups(found, by_rows)])
+
+
+def _weight_notes(design: SamplingDesign) -> list[str]:
+    """How weights were read."""
+    if design.is_weighted_by_importance:
+        return [
+            f"Weights are not whole numbers and are read as importances: {design.n_clusters:,} rows, effective sample "
+            f"size {design.effective_rows:,.6g} (Kish)."
+        ]
+    if design.weight is not None and design.clusters is None:
+        return [f"weights are read as frequencies: {design.total_weight:,.6g} independent rows."]
+    return []
+
+
+def _narrower_by_groups(by_groups: Evaluation, by_rows: Evaluation) -> list[str]:
+    """A note on measures whose intervals are narrower by groups than they would be by rows."""
+    pairs = zip(by_groups.estimates, by_rows.estimates, strict=True)
+    found = [one.metric for one, other in pairs if one.high - one.low < (1 - _NARROWER) * (other.high - other.low)]
+    if not found:
+        return []
+    names = listed([metric_name(metric) for metric in dict.fromkeys(found)])
+    return [
+        f"Intervals by groups are narrower than by rows for {len(found):,} of {len(by_groups.estimates):,} estimates "
+        f"({names}): rows of one group differ more there than rows of different groups, or groups are few. The "
+        "wider interval is the cautious one."
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -628,7 +675,7 @@ def _table(rows: _Rows) -> dict[str, Any]:
     return {"confusion": confusion, "sample": TableSample(confusion.counts, by_cluster)}
 
 
-def _probabilities(rows: _Rows, positive: Any, level: float, means: Means, notes: list[str]) -> dict[str, Any]:
+def _probabilities(rows: _Rows, k: int | None, level: float, means: Means, notes: list[str]) -> dict[str, Any]:
     """Log-loss and Brier score go to the means; returns calibration and risk against coverage."""
     if rows.posterior is None:
         notes += [NO_PROBABILITIES] if rows.scores is not None else []
@@ -641,8 +688,7 @@ def _probabilities(rows: _Rows, positive: Any, level: float, means: Means, notes
             f"{several(zero, 'row')} gave the true class the probability 0, counted as {LEAST:.1e} in the log-loss."
         )
     line = None
-    if len(rows.classes) == 2:
-        k = positive_code(positive, rows.classes)
+    if k is not None:
         line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.design.weight)
     return {
         "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.design.weight)),
@@ -661,15 +707,15 @@ def _clustered(rows: _Rows) -> tuple[float, float, str]:
     return worth, rows.design.degrees, rows.design.words
 
 
-def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
+def _curves(rows: _Rows, k: int | None, notes: list[str]) -> dict[str, Any]:
     scores, n_classes = rows.posterior if rows.posterior is not None else rows.scores, len(rows.classes)
     if scores is None:
         notes.append(NO_SCORES)
     elif n_classes < 2:
         notes.append(f"AUC is not available: {shown(rows.classes[0])} is the only class.")
-    elif n_classes == 2:
-        k = positive_code(positive, rows.classes)
-        column = np.ascontiguousarray(scores[:, k]) if scores.ndim == 2 else scores if k == 1 else -scores
+    elif k is not None:
+        is_turned = scores.ndim == 1 and n_classes == 2 and k == 0  # a single score is large for the second of two
+        column = np.ascontiguousarray(scores[:, k]) if scores.ndim == 2 else -scores if is_turned else scores
         roc = binary_roc(rows.codes == k, column, rows.design, plain(rows.classes[k]))
         return {"roc": roc, "precision_recall": roc.precision_recall}
     elif scores.ndim == 1:

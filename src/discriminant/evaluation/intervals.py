@@ -1,8 +1,8 @@
 """Confidence intervals: of a proportion, of a mean, on a transformed scale, from resamples, and of tables of counts.
 
-Measures of a table of counts (`TableSample`): Wilson's interval for proportions, the BCa bootstrap of the table (Efron
-1987) for others. Rows in clusters: the variance between clusters of the linearised measure, for proportions as a number
-of independent rows worth as much.
+Measures of a table of counts (`TableSample`): Wilson's interval for proportions; for others Jeffreys's interval of the
+table with two classes, and the BCa bootstrap of the table (Efron 1987) with more. Rows in clusters: the variance
+between clusters of the linearised measure, for proportions as a number of independent rows worth as much.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -374,25 +374,33 @@ def bca_interval(value: float, resampled: Array, acceleration: float, level: flo
     return Interval(float(low), float(high), level, method)
 
 
+def has_fractions(weight: Array | None) -> TypeGuard[Array]:
+    """Whether weights are importances of rows: some are not whole numbers, and so no frequencies."""
+    if weight is None or np.count_nonzero(weight) < 2:
+        return False
+    return not np.array_equal(weight, np.rint(weight))
+
+
 @dataclass(frozen=True, eq=False)
 class SamplingDesign:
     """How rows were drawn: their weights, and the clusters in which they were drawn together.
 
-    Weights are frequencies: a row of weight 3 is three independent rows. Where weights are importances instead, each
-    row is one draw whatever its weight: give every row a group of its own.
+    Whole weights are frequencies: a row of weight 3 is three independent rows. Weights that are not whole numbers, as
+    those of surveys, are importances: each row is one draw whatever its weight, a cluster of its own.
     """
 
     n_rows: int
     weight: Array | None = None
     clusters: Array | None = None  #: the number of each row's cluster
     n_clusters: int = 0
+    is_weighted_by_importance: bool = False
 
     @classmethod
     def read(cls, sample_weight: Any, groups: Any, n_rows: int) -> SamplingDesign:
         """The design that weights and groups of the rows tell; rows without groups are independent."""
         weight = check_weights(sample_weight, n_rows)
         if groups is None:
-            return cls(n_rows, weight)
+            return cls.of_importances(weight) if has_fractions(weight) else cls(n_rows, weight)
         found, codes = encoded(label_column("groups", groups))
         if len(codes) != n_rows:
             raise InputError(f"groups has {len(codes)} values for {n_rows} rows: give the group of each row.")
@@ -403,6 +411,19 @@ class SamplingDesign:
                 " out, or give one label for each independent unit.",
             )
         return cls(n_rows, weight, codes, len(found))
+
+    @classmethod
+    def of_importances(cls, weight: Array, rows: Array | None = None) -> SamplingDesign:
+        """Each row is one draw; ``rows`` are their numbers where some come several times."""
+        drawn = np.arange(len(weight)) if rows is None else rows
+        clusters = np.zeros(len(weight), dtype=np.int64)  # rows without weight add nothing to any cluster
+        found, clusters[weight > 0] = np.unique(drawn[weight > 0], return_inverse=True)
+        return cls(len(weight), weight, clusters, len(found), True)
+
+    @property
+    def effective_rows(self) -> float:
+        """The effective sample size of the weights (Kish 1965): ``(sum w)^2 / sum w^2``."""
+        return float(self.weights.sum() ** 2 / (self.weights @ self.weights))
 
     @property
     def weights(self) -> Array:
@@ -425,6 +446,8 @@ class SamplingDesign:
     @property
     def words(self) -> str:
         """What the method of an interval has to say of clusters."""
+        if self.is_weighted_by_importance:
+            return f", {self.n_clusters:,} weighted rows"
         return "" if self.clusters is None else f", {self.n_clusters:,} clusters"
 
     def by_cluster(self, cells: Array, n_cells: int) -> Any:
@@ -650,8 +673,8 @@ class TableSample:
     ) -> list[Interval]:
         """Intervals of any smooth measures of the table; ``statistic`` gives several, each with a scale.
 
-        Independent rows: BCa bootstrap, the table drawn again from a multinomial distribution. Clusters: linearised
-        variance between clusters, on the scale.
+        Independent rows: Jeffreys's interval for two classes, else the BCa bootstrap, the table drawn again from a
+        multinomial distribution. Clusters: linearised variance between clusters, on the scale.
         """
         check_integer("n_resamples", n_resamples, 1)
         values = statistic(self.margins)
@@ -664,6 +687,8 @@ class TableSample:
             ]
         if self.counts.sum() < 2:
             return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
+        if len(self.counts) == 2:
+            return self._jeffreys_intervals(statistic, values, level, random_state, n_resamples)
         # Efron's acceleration, from the influence of each cell's rows.
         influence, cells = cell_response(statistic, self.counts), self.counts.ravel()
         second, third = cells @ influence**2, cells @ influence**3
@@ -673,6 +698,26 @@ class TableSample:
         return [
             bca_interval(float(value), column, float(a), level, method)
             for value, column, a in zip(values, resampled.T, acceleration, strict=True)
+        ]
+
+    def _jeffreys_intervals(
+        self, statistic: Statistic, values: Array, level: float, random_state: Any, n_draws: int
+    ) -> list[Interval]:
+        """Quantiles of the measures in tables drawn from the posterior; the prior of a class is worth one row.
+
+        With few rows in a cell resamples of the table show too little variation, or leave the measure undefined: of 100
+        rows, 5 % of one class, the BCa bootstrap covered kappa in 69 % of the 62 % of samples that had an interval. An
+        interval reaches to the estimate, also at the end of its range (Brown, Cai & DasGupta 2001).
+        """
+        prior = 1 / self.counts.shape[1]
+        tables = np.random.default_rng(random_state).dirichlet(self.counts.ravel() + prior, n_draws)
+        drawn = statistic(margins(tables.reshape(-1, *self.counts.shape)))
+        method, tails = f"Jeffreys, {n_draws:,} draws", (0.5 - level / 2, 0.5 + level / 2)
+        return [
+            no_interval(level, "the measure is undefined")
+            if math.isnan(value)
+            else Interval(min(value, low), max(value, high), level, method)
+            for value, low, high in zip(values.tolist(), *np.quantile(drawn, tails, axis=0).tolist(), strict=True)
         ]
 
     def _clustered_variance(self, statistic: Statistic) -> Array:

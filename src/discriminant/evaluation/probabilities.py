@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import betainc, logit
+from scipy.special import betainc, expit, logit
 
 from ..arrays import Array
 from ..data import (
@@ -540,8 +540,8 @@ def posterior_bins(posterior: Array, codes: Array, weight: Array | None) -> Arra
 class CalibrationLine(Result):
     """Log-odds of the outcome as ``intercept + slope * log-odds predicted``; 0 and 1 where the model is right.
 
-    A slope below 1 means probabilities that are too extreme (overfitting), above 1 too timid ones; the intercept tells
-    whether the outcome is more (above 0) or less frequent than predicted.
+    A slope below 1 means probabilities that are too extreme (overconfident), above 1 underconfident ones. Whether the
+    outcome is more (above 0) or less frequent than predicted is the intercept at slope 1, the calibration in the large.
 
     Parameters
     ----------
@@ -549,21 +549,30 @@ class CalibrationLine(Result):
         Of the line.
     intercept_error, slope_error : float
         Their standard errors.
+    in_the_large, in_the_large_error : float
+        The intercept of the line with slope 1, and its standard error.
 
     See Also
     --------
     calibration_line : Fits it.
+
+    References
+    ----------
+    Van Calster, B. et al. (2019). Calibration: the Achilles heel of predictive analytics. BMC Medicine 17.
     """
 
     intercept: float
     slope: float
     intercept_error: float
     slope_error: float
+    in_the_large: float = math.nan
+    in_the_large_error: float = math.nan
 
     def __str__(self) -> str:
         return (
             f"calibration line: intercept {self.intercept:.4f} (standard error {self.intercept_error:.4f}), "
-            f"slope {self.slope:.4f} ({self.slope_error:.4f})"
+            f"slope {self.slope:.4f} ({self.slope_error:.4f}); calibration in the large (intercept at slope 1): "
+            f"{self.in_the_large:.4f} ({self.in_the_large_error:.4f})"
         )
 
 
@@ -585,7 +594,7 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
     Returns
     -------
     CalibrationLine
-        Intercept and slope with their standard errors.
+        Intercept, slope and calibration in the large with their standard errors.
 
     See Also
     --------
@@ -610,7 +619,7 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
     one, other = x[there][came_true[there]], x[there][~came_true[there]]
     # Both sides must be there, and neither lie wholly above the other.
     if not (one.size and other.size and one.min() < other.max() and other.min() < one.max()):
-        return CalibrationLine(math.nan, math.nan, math.nan, math.nan)
+        return CalibrationLine(math.nan, math.nan, math.nan, math.nan, *_in_the_large(x, came_true, weight))
     rows = LabelledRows(as_rows(x[:, None]), np.array([False, True]), came_true.astype(np.int32), weight)
     objective = Objective(rows, Logistic())
 
@@ -625,7 +634,23 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
         slope,
         math.sqrt(float(to_intercept @ covariance @ to_intercept)),
         math.sqrt(float(covariance[0, 0])) / scale,
+        *_in_the_large(x, came_true, weight),
     )
+
+
+def _in_the_large(log_odds: Array, came_true: Array, weight: Array | None) -> tuple[float, float]:
+    """The intercept of the logistic regression with slope 1, and its standard error; NaN where it is infinite."""
+    from scipy.optimize import brentq  # slow to load
+
+    weights = np.ones(len(log_odds)) if weight is None else weight
+    total = float(weights @ came_true)
+    if not 0 < total < weights.sum():
+        return math.nan, math.nan
+    # The expected number of outcomes increases with the intercept, from none to all rows.
+    far = 2 * _MOST_LOG_ODDS + 40.0
+    found = float(brentq(lambda a: weights @ expit(a + log_odds) - total, -far, far, xtol=1e-12))
+    p = expit(found + log_odds)
+    return found, 1 / math.sqrt(float(weights @ (p * (1 - p))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,16 @@ from ..engine import reduce
 from ..errors import InputError, ParameterError
 from ..results import plain
 from .confusion import ConfusionMatrix, Mergeable
-from .curves import PrecisionRecall, PrecisionRecalls, RankedScores, Roc, Rocs, macro_curves, number_column
+from .curves import (
+    PrecisionRecall,
+    PrecisionRecalls,
+    RankedScores,
+    Roc,
+    Rocs,
+    macro_curves,
+    number_column,
+    positive_code,
+)
 from .evaluation import Evaluation
 from .intervals import Mean, SamplingDesign, check_level
 from .probabilities import (
@@ -80,9 +89,8 @@ class Evaluator(Mergeable):
         self.means = {name: Mean() for name in LOSSES}
         self.bins = np.zeros((len(self.classes), FINE_BINS, 5))
         self.certainty = ScoreHistogram(n_bins=n_bins)
-        #: Of each class, the first of two excepted: it tells nothing that the second does not.
-        self.scored = list(range(1, 2) if len(self.classes) == 2 else range(len(self.classes)))
-        self.histograms = [ScoreHistogram(n_bins=n_bins) for _ in self.scored]
+        #: Of the probability of each class.
+        self.histograms = [ScoreHistogram(n_bins=n_bins) for _ in self.classes]
 
     def update(self, y: Any, posterior: Any = None, predicted: Any = None, sample_weight: Any = None) -> Evaluator:
         """Add rows; returns the evaluator itself.
@@ -152,7 +160,7 @@ class Evaluator(Mergeable):
         self.bins = self.bins + other.bins
         return self
 
-    def result(self, level: float = 0.95, random_state: Any = 0) -> Evaluation:
+    def result(self, level: float = 0.95, random_state: Any = 0, positive: Any = None) -> Evaluation:
         """The evaluation of all rows so far; measures as in `evaluate`, for independent rows.
 
         Parameters
@@ -161,6 +169,8 @@ class Evaluator(Mergeable):
             Of the intervals.
         random_state : int or Generator, default=0
             Of the bootstrap.
+        positive : label, optional
+            The positive class, as for `evaluate`.
 
         Returns
         -------
@@ -171,7 +181,9 @@ class Evaluator(Mergeable):
         if self.n_rows == 0:
             raise InputError("No rows have come yet: there is nothing to evaluate.")
         notes = ["AUC, log-loss and calibration are not available: there are no probabilities."]
-        parts = self._of_probabilities(level) if self.with_posterior else {"notes": notes}
+        k = positive_code(positive, self.classes, self.confusion.counts.sum(axis=1))
+        parts: dict[str, Any] = self._of_probabilities(level, k) if self.with_posterior else {"notes": notes}
+        parts["positive"] = None if k is None else plain(self.classes[k])
         counted = self.classes, self.n_rows, self.total_weight, level
         return Evaluation.of_parts(*counted, random_state=random_state, confusion=self.confusion.copy(), **parts)
 
@@ -185,16 +197,15 @@ class Evaluator(Mergeable):
             self.means[name] = self.means[name].merged(Mean.of(losses.values, weight, losses.expected))
         self.bins += posterior_bins(posterior, codes, weight)
         self.certainty.update(*certainties(posterior, codes), weight)
-        for k, histogram in zip(self.scored, self.histograms, strict=True):
+        for k, histogram in enumerate(self.histograms):
             histogram.update(codes == k, posterior[:, k], weight)
 
-    def _of_probabilities(self, level: float) -> dict[str, Any]:
-        """What the evaluation has of probabilities."""
-        labels = [plain(self.classes[k]) for k in self.scored]
-        roc, precision_recall = _one_or_many(
-            {label: Roc(histogram.ranked, label) for label, histogram in zip(labels, self.histograms, strict=True)}
-        )
-        error = max((h.auc_error for h in self.histograms if h.auc_error == h.auc_error), default=0.0)
+    def _of_probabilities(self, level: float, k: int | None) -> dict[str, Any]:
+        """What the evaluation has of probabilities, with the curves of one class, or of each."""
+        labels, chosen = self.classes.tolist(), range(len(self.classes)) if k is None else (k,)
+        roc, precision_recall = _one_or_many({labels[j]: Roc(self.histograms[j].ranked, labels[j]) for j in chosen})
+        errors = [self.histograms[j].auc_error for j in chosen]
+        error = max((error for error in errors if not math.isnan(error)), default=0.0)
         note = (
             f"AUC and average precision are those of histograms of {self.certainty.n_bins:,} bins: rows of a bin count "
             f"as ties, and the AUC of the rows differs by {error:.1e} at most."
@@ -209,10 +220,12 @@ class Evaluator(Mergeable):
         }
 
 
-def evaluated(model: Any, source: Source, level: float = 0.95, random_state: Any = 0) -> Evaluation:
+def evaluated(
+    model: Any, source: Source, level: float = 0.95, random_state: Any = 0, positive: Any = None
+) -> Evaluation:
     """The evaluation of a fitted classifier on the rows of a dataset, in one pass over them."""
     data = source.labelled(model.classes_)
-    return reduce(data, _Answers(model, data.classes, source.names)).evaluator.result(level, random_state)
+    return reduce(data, _Answers(model, data.classes, source.names)).evaluator.result(level, random_state, positive)
 
 
 class _Answers:

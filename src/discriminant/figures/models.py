@@ -74,7 +74,7 @@ def coefficients(
             ".",
         )
     own = [[row for row in rows if row.term != INTERCEPT] for rows in table.outcomes.values()]
-    numbers = np.array([[(row.estimate, row.low, row.high, row.z) for row in rows] for rows in own])
+    numbers = np.array([[(row.estimate, row.low, row.high, row.size) for row in rows] for rows in own])
     numbers[..., :3] *= 1.0 if not standardised else _one_for_each_column(spread, len(own[0]))[:, None]
     chosen, ranking = _largest(numbers, most, not standardised)
     names, drawn = [theme.written(own[0][j].term) for j in chosen], numbers[:, chosen, :3]
@@ -188,11 +188,11 @@ def _largest(numbers: Array, most: int, in_units: bool) -> tuple[Array, str]:
         return np.arange(len(size)), ""
     chosen = np.sort(np.argsort(-size, kind="stable")[:most])
     depends = " (which depends on the units of the columns)" if in_units else ""
-    return chosen, f"the largest {'|z|' if by_z else f'|coefficient|{depends}'}"
+    return chosen, f"the largest {'|coefficient| in standard errors' if by_z else f'|coefficient|{depends}'}"
 
 
 def _bars_subtitle(table: CoefficientTable, names: list[str], drawn: Array, chosen: str) -> str:
-    words = [f"{100 * table.level:g} % intervals; the intercept is left out."]
+    words = [f"{100 * table.level:g} % {table.interval} intervals; the intercept is left out."]
     if not np.isfinite(drawn[..., 1]).any():
         why = "." if table.reason is None else f": {theme.written(table.reason)}"
         words = [f"Without intervals{why} The intercept is left out."]

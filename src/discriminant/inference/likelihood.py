@@ -58,10 +58,13 @@ def inverse(matrix: Array) -> Array:
     return root @ root.T
 
 
-def penalised_covariance(problem: EstimableObjective, theta: Array) -> Array:
-    """``(I + R)^-1 I (I + R)^-1``: the spread of a ridge estimate, whose bias it does not know (I information)."""
-    unpenalised, bread = _ridge_information(problem, theta)
-    return bread @ unpenalised @ bread
+def posterior_covariance(problem: EstimableObjective, theta: Array) -> Array:
+    """``(I + R)^-1`` with the information I: of a normal prior with precision R, whose posterior mode a ridge is.
+
+    The sampling covariance ``(I + R)^-1 I (I + R)^-1`` ignores the bias of the estimate. Intervals from it covered the
+    largest of 10 effects in 27 to 55 % of samples, and a null effect in as few as 85 %.
+    """
+    return _ridge_information(problem, theta)[1]
 
 
 def effective_parameters(problem: EstimableObjective, theta: Array) -> float:
@@ -102,10 +105,10 @@ class Coefficient:
     term : str
         A column, or the intercept.
     estimate, std_error : float
-        The coefficient and its standard error.
+        The coefficient and its standard error; of a ridge its posterior standard deviation.
     z, p_value : float
         The test that the coefficient is 0: Wald's; of Firth's estimates the penalised likelihood-ratio test, with z the
-        root of its statistic, with the sign of the estimate.
+        root of its statistic, with the sign of the estimate. NaN for a ridge.
     low, high : float
         Ends of the interval, which holds the values that this test does not reject.
     odds_ratio : float
@@ -125,22 +128,44 @@ class Coefficient:
     odds_ratio: float
     odds_ratio_per_sd: float = np.nan
 
+    @property
+    def size(self) -> float:
+        """The absolute estimate in standard errors, by which effects are ranked; NaN without a standard error."""
+        return abs(self.estimate) / self.std_error if np.isfinite(self.estimate) and self.std_error > 0 else np.nan
+
+
+# What the intervals of a table are: of a ridge they are credible intervals under the prior that the penalty implies.
+IntervalKind = Literal["confidence", "credible"]
+
 
 def coefficient(
-    outcome: Any, term: str, estimate: float, std_error: float, level: float, deviation: float = np.nan
+    outcome: Any,
+    term: str,
+    estimate: float,
+    std_error: float,
+    level: float,
+    deviation: float = np.nan,
+    kind: IntervalKind = "confidence",
 ) -> Coefficient:
-    """The Wald test and interval of one estimate, for a column with this standard deviation."""
-    z = estimate / std_error if np.isfinite(estimate) and std_error > 0 else np.nan
-    reach = float(ndtri(0.5 + level / 2)) * std_error
-    low, high = (-np.inf, np.inf) if np.isinf(estimate) else (estimate - reach, estimate + reach)
+    """The interval of one estimate, with Wald's test where it is a confidence interval.
+
+    ``deviation`` is the standard deviation of the column.
+    """
+    tested = kind == "confidence" and np.isfinite(estimate) and std_error > 0
+    z = estimate / std_error if tested else np.nan
+    half_width = float(ndtri(0.5 + level / 2)) * std_error
+    low, high = (-np.inf, np.inf) if np.isinf(estimate) else (estimate - half_width, estimate + half_width)
     with np.errstate(over="ignore"):
         odds, per_sd = float(np.exp(estimate)), float(np.exp(estimate * deviation))
     return Coefficient(outcome, term, estimate, std_error, z, float(2 * ndtr(-abs(z))), low, high, odds, per_sd)
 
 
-def coefficient_lines(rows: Sequence[Coefficient], level: float, digits: int = 5) -> list[str]:
+def coefficient_lines(
+    rows: Sequence[Coefficient], level: float, digits: int = 5, kind: IntervalKind = "confidence"
+) -> list[str]:
     """The rows as lines of text under a head; without the columns that have no value in any row."""
-    tests = ["std. error", "z", "p", f"[{100 * level:g} %", "interval]"]
+    error_name, ends = ("std. error", "interval]") if kind == "confidence" else ("posterior s.d.", "credible]")
+    tests = [error_name, "z", "p", f"[{100 * level:g} %", ends]
     table = [["term", "estimate", *tests, "odds ratio", "per std. dev."]]
     for row in rows:
         estimate, error, low, high = (
@@ -149,7 +174,8 @@ def coefficient_lines(rows: Sequence[Coefficient], level: float, digits: int = 5
         odds = exponential(np.nan if np.isnan(row.odds_ratio) else row.estimate, digits)
         tested = [error, decimal(row.z, 3), p_value(row.p_value), low, high]
         table.append([row.term, estimate, *tested, odds, number(row.odds_ratio_per_sd, digits)])
-    left_out = range(2, 7) if all(np.isnan(row.std_error) and np.isnan(row.low) for row in rows) else range(0)
+    has_inference = not all(np.isnan(row.std_error) and np.isnan(row.low) for row in rows)
+    left_out = ((3, 4) if kind == "credible" else ()) if has_inference else tuple(range(2, 7))
     absent = {*left_out, *(j for j in (7, 8) if all(cells[j] == NOTHING for cells in table[1:]))}
     return aligned([[cell for j, cell in enumerate(cells) if j not in absent] for cells in table])
 
@@ -181,6 +207,9 @@ class Summary(Result):
     likelihood : {"maximum", "weighted", "penalised"}
         What the log-likelihood is: that of the rows at its maximum, or of a ridge; weighted by importances; or at the
         maximum of Firth's penalised likelihood. The last two have no AIC and BIC, the last no pseudo R2.
+    interval : {"confidence", "credible"}
+        What ``low`` and ``high`` are ends of. Of a ridge they are credible intervals: their coverage is the level on
+        average over effects that follow the normal distribution the penalty implies, not for every effect.
     deviance, null_deviance : float
         Minus twice the log-likelihoods.
     aic, bic : float
@@ -204,6 +233,7 @@ class Summary(Result):
     notes: list[str]
     unfinished: str = ""
     likelihood: Literal["maximum", "weighted", "penalised"] = "maximum"
+    interval: IntervalKind = "confidence"
 
     @property
     def deviance(self) -> float:
@@ -248,7 +278,8 @@ class Summary(Result):
         ]
         for outcome in dict.fromkeys(row.outcome for row in self.rows):
             rows = [row for row in self.rows if row.outcome == outcome]
-            lines += [f"log-odds of {outcome!r}", *(f"  {line}" for line in coefficient_lines(rows, self.level)), ""]
+            table = coefficient_lines(rows, self.level, kind=self.interval)
+            lines += [f"log-odds of {outcome!r}", *(f"  {line}" for line in table), ""]
         return "\n".join(lines + [f"note: {note}" for note in self.notes]).rstrip()
 
     def _fit_lines(self) -> list[str]:

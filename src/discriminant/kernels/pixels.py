@@ -89,7 +89,7 @@ def quadratic_codes(pixels, valid, centre, offsets, spheres, constants, labels, 
 
 @summing_kernel
 def reject_far(pixels, means, spheres, places, farthest, reject, codes):  # type: ignore[no-untyped-def]
-    """Replace by ``reject`` the code of every pixel with ``|(x - mean_k) W_k|^2 > farthest``, k its own class.
+    """Replace by ``reject`` the code of every pixel with ``|(x - mean_k) W_k|^2 > farthest_k``, k its own class.
 
     ``places`` gives the class k of each code, -1 for codes that stand for none. The W_k are upper triangular.
     """
@@ -107,5 +107,5 @@ def reject_far(pixels, means, spheres, places, farthest, reject, codes):  # type
             for j in range(r + 1):
                 axis += centred[j] * spheres[k, j, r]
             length += axis * axis
-        if length > farthest:
+        if length > farthest[k]:
             codes[i] = reject

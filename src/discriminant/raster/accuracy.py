@@ -6,6 +6,7 @@ al. (2014), "Good practices for estimating area and assessing accuracy of land c
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -13,12 +14,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
 from ..data import check_choice
-from ..errors import InputError, LabelError, ParameterError, Setting
+from ..engine import side_by_side
+from ..errors import DegenerateDataError, InputError, LabelError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
 from ..evaluation.intervals import Interval, check_level, wilson_interval
 from ..results import (
@@ -36,11 +39,13 @@ from ..results import (
     shown,
     told_findings,
 )
-from .areas import as_areas
-from .class_map import class_pixels, labels_of_codes, refuse_many_bands
+from .areas import Areas, LabelImage, area_finding, as_areas, file_digest, spelling
+from .class_map import class_extents, labels_of_codes, refuse_many_bands
 from .image import Array, Image, Paths, opened
 from .samples import pixel_values
 
+#: The tag of a map that says what its model has learned from.
+TRAINING_TAG: Final = "TRAINING"
 _BY_CLASS = ("producers_accuracy", "users_accuracy", "specificity")
 _CLASS_MEASURES = ("users_accuracy", "producers_accuracy", "specificity", "area")
 #: A matrix with more columns is printed as a list of its classes, and of more classes the first are.
@@ -654,9 +659,11 @@ class MapAssessment(Result):
         With all reference pixels counted alike.
     map_pixels : dict
         How many pixels of the whole map each class has.
-    hectares : float or None
-        The area of a pixel, where the map is in metres or a multiple of them.
+    hectares : dict or None
+        The area of each class of the map on the ground, where the map has a coordinate system.
     findings : tuple of Finding
+    not_a_sample : str, default=""
+        Why the reference is no random sample of single pixels; empty where nothing speaks against it.
 
     See Also
     --------
@@ -665,14 +672,16 @@ class MapAssessment(Result):
 
     accuracy: MapAccuracy
     map_pixels: dict[Any, int]
-    hectares: float | None
+    hectares: dict[Any, float] | None
     findings: tuple[Finding, ...]
+    not_a_sample: str = ""
 
     def area_adjusted(self, level: float = 0.95) -> AreaAdjusted:
         """Accuracies and areas that weight the map classes by their area: right for a sample drawn by map class.
 
-        Areas are in hectares where the size of a pixel is known, else in pixels. Reference areas that were chosen by
-        hand are no such sample: their estimates say nothing about the rest of the map.
+        Areas are in hectares on the ground where the map has a coordinate system, else in pixels. A reference that
+        holds the training areas of the map, or areas of several pixels, is refused: it is no random sample, and its
+        estimates would say nothing about the rest of the map.
 
         Parameters
         ----------
@@ -684,8 +693,12 @@ class MapAssessment(Result):
         AreaAdjusted
             Estimates with standard errors.
         """
-        unit = 1.0 if self.hectares is None else self.hectares
-        areas = {label: unit * pixels for label, pixels in self.map_pixels.items()}
+        if self.not_a_sample:
+            raise InputError(
+                f"{self.not_a_sample} Draw points at random within each map class (sample-design, draw_design), and "
+                "give their true classes."
+            )
+        areas: dict[Any, Any] = self.map_pixels if self.hectares is None else self.hectares
         return area_adjusted_accuracy(self.accuracy, areas, level=level)
 
     def _columns(self) -> dict[str, Any]:
@@ -739,17 +752,19 @@ def assess_map(
     ...         with rasterio.open(f"{folder}/{name}.tif", "w", "GTiff", 8, 4, 1, dtype="uint8", **form) as file:
     ...             file.write(values)
     ...     found = assess_map(f"{folder}/map.tif", f"{folder}/truth.tif")
-    >>> found.accuracy.overall_accuracy, found.map_pixels, found.hectares
-    (0.75, {1: 16, 2: 16}, 1.0)
+    >>> found.accuracy.overall_accuracy, found.map_pixels
+    (0.75, {1: 16, 2: 16})
+    >>> {code: round(area, 3) for code, area in found.hectares.items()}  # the scale of UTM is 0.9996 there
+    {1: 16.013, 2: 16.013}
     """
     reference = as_areas(reference, class_field)
     with opened(class_map) as image:
         refuse_many_bands(image)
-        nothing = f"The map {image.label} has no class where {reference.source} lies."
-        values, pixels = pixel_values(image, reference.pixels(image), nothing, n_jobs)
-        mapped = labels_of_codes(values[:, 0], names, image)
+        counted = _counted_by_window if isinstance(reference, LabelImage) else _counted_in_areas
+        found = counted(reference, image, n_jobs)
+        mapped = labels_of_codes(found.codes, names, image)
         known = {*mapped.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}
-        truth = _as_on_map(pixels.labels, known)[pixels.area]
+        truth = _as_on_map(found.labels, known)
         seen = {*truth.tolist(), *mapped.tolist()}
         if not set(truth.tolist()) & set(mapped.tolist()):
             marked, drawn = (", ".join(sorted(map(shown, {*labels.tolist()}))) for labels in (truth, mapped))
@@ -757,15 +772,101 @@ def assess_map(
             words += "both. Use the same names, or say what the codes of the map stand for ("
             raise LabelError(words, Setting("names"), ").")
         classes = sorted(seen - {*others}, key=lambda label: (isinstance(label, str), label))
-        accuracy = map_accuracy(truth, mapped, classes, [label for label in others if label in seen])
-        return MapAssessment(accuracy, class_pixels(image, names, n_jobs), image.pixel_hectares, pixels.findings)
+        actions = [label for label in others if label in seen]
+        accuracy = MapAccuracy(ConfusionMatrix.of_counts(truth, mapped, found.counts, classes, actions))
+        pixels, hectares = class_extents(image, names, n_jobs)
+        findings, reason = found.findings, ""
+        if _holds_training_areas(image, reference):
+            reason = f"{reference.source} holds the training areas of the map {image.label}, as its metadata say."
+            words = f"{reason} The model has seen these pixels: their accuracy is too high."
+            findings = (*findings, area_finding("warning", "training-areas", words))
+        elif found.has_patches and found.counts.sum() < sum(pixels.values()):
+            reason = f"{reference.source} has areas of several pixels: they are no random sample of the map."
+        return MapAssessment(accuracy, pixels, hectares, findings, reason)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Reference labels and codes of the map, how many pixels have both, and whether some of them are neighbours."""
+
+    labels: Array
+    codes: Array
+    counts: Array
+    has_patches: bool
+    findings: tuple[Finding, ...]
+
+
+def _counted_in_areas(reference: Areas, image: Image, n_jobs: int | None) -> _Counted:
+    """The reference pixels in areas, one by one."""
+    nothing = f"The map {image.label} has no class where {reference.source} lies."
+    values, pixels = pixel_values(image, reference.pixels(image), nothing, n_jobs)
+    has_patches = len(np.unique(pixels.area)) < len(pixels.area)
+    ones = np.ones(len(pixels.area), dtype=np.int64)
+    return _Counted(pixels.labels[pixels.area], values[:, 0], ones, has_patches, pixels.findings)
+
+
+def _counted_by_window(reference: LabelImage, image: Image, n_jobs: int | None) -> _Counted:
+    """The reference pixels of a painted image, counted window by window: the image may cover the whole map."""
+    with reference.marked(image) as (read, notes):
+
+        def counted(window: Any) -> tuple[Array, Array, Array, int, bool]:
+            values, marked = read(window)
+            codes, seen = image.read(window)
+            both = marked & seen
+            pairs = _pairs_of(values[both], codes[0][both])
+            touching = (marked[:, 1:] & marked[:, :-1]).any() or (marked[1:] & marked[:-1]).any()
+            return *pairs, int(np.count_nonzero(marked)), bool(touching)
+
+        labels, codes, counts, n_marked, touching = zip(
+            *side_by_side(counted, list(image.windows()), n_jobs), strict=True
+        )
+    whole, total = sum(n_marked), np.concatenate(counts)
+    if not whole:
+        raise InputError(f"{reference.source} marks no pixel of the image {image.label}.")
+    if not total.size:
+        raise DegenerateDataError(f"The map {image.label} has no class where {reference.source} lies.")
+    lost = whole - int(total.sum())
+    words = f"{lost:,} of {whole:,} marked pixels hold no value (nodata, or hidden by transparency) and are left out."
+    findings = (*notes, area_finding("note", "nodata", words)) if lost else tuple(notes)
+    return _Counted(reference.classes_of(np.concatenate(labels)), np.concatenate(codes), total, any(touching), findings)
+
+
+#: Pairs of whole numbers are counted in a table of at most so many cells; others are sorted.
+MOST_CELLS: Final = 1 << 20
+
+
+def _pairs_of(values: Array, codes: Array) -> tuple[Array, Array, Array]:
+    """The different pairs, and how often each is there."""
+    whole = values.dtype.kind in "iu" and codes.dtype.kind in "iu" and len(values) > 0
+    if whole and values.min() >= 0 and codes.min() >= 0:
+        width = int(codes.max()) + 1
+        if (int(values.max()) + 1) * width <= MOST_CELLS:
+            table = np.bincount(values.astype(np.int64) * width + codes)
+            found = np.flatnonzero(table)
+            return found // width, found % width, table[found]
+    pairs, counts = np.unique(np.column_stack((values, codes)), axis=0, return_counts=True)
+    return pairs[:, 0].astype(values.dtype), pairs[:, 1].astype(codes.dtype), counts
+
+
+def _holds_training_areas(image: Image, reference: Areas | LabelImage) -> bool:
+    """Whether a reference is the file that the model of the map has learned from, by what the map's metadata say."""
+    try:
+        told = json.loads(image.tags.get(TRAINING_TAG, ""))
+    except ValueError:
+        return False
+    if not isinstance(told, dict) or not reference.path:
+        return False
+    if told.get("areas_sha256"):
+        return bool(told["areas_sha256"] == file_digest(reference.path))
+    return bool(told.get("areas")) and told["areas"] == Path(reference.path).name
 
 
 def _as_on_map(labels: Array, classes: set[Any]) -> Array:
     """The labels of a reference as the map would have them: in a text field the class 3 is written "3"."""
     texts = [str(plain(label)) for label in labels]
     if all(isinstance(label, str) for label in classes):
-        return np.array(texts)
+        alike = {spelling(label): label for label in classes}
+        return np.array([text if text in classes else alike.get(spelling(text), text) for text in texts])
     if all(isinstance(label, int) for label in classes) and all(_WHOLE.fullmatch(text) for text in texts):
         return np.array([int(text) for text in texts])
     return labels

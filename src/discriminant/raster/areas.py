@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import warnings
@@ -21,7 +22,7 @@ from ..errors import ColumnError, InputError, LabelError, ParameterError, Settin
 from ..files import whole_file
 from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend
-from .image import Image, apply_affine, as_crs, check_file, densified, extra, same_crs, transform_points
+from .image import MOST_DEGREES, Image, apply_affine, as_crs, check_file, densified, extra, same_crs, transform_points
 
 #: From a window to the values in it and where there are any.
 Reader = Callable[[Any], tuple[Array, Array]]
@@ -29,6 +30,7 @@ Reader = Callable[[Any], tuple[Array, Array]]
 _POINTS, _POLYGONS = ("Point", "MultiPoint"), ("Polygon", "MultiPolygon")
 _LINES = ("LineString", "MultiLineString", "LinearRing")
 _COLLECTION = "GeometryCollection"
+_MULTIPLE = ("MultiPoint", "MultiPolygon", "MultiLineString", _COLLECTION)
 #: A large polygon is drawn in strips of at most about this many pixels.
 _STRIP_PIXELS = 1 << 22
 #: So many areas or pairs are named in a message; the others are counted.
@@ -175,6 +177,8 @@ class Areas:
         What messages call the file.
     path : str, default=""
         The file.
+    findings : tuple of Finding, default=()
+        What was decided when the file was read.
 
     See Also
     --------
@@ -197,6 +201,7 @@ class Areas:
     crs: Any
     source: str
     path: str = ""
+    findings: tuple[Finding, ...] = ()
 
     def save(self, path: str | os.PathLike[str], class_field: str = "class") -> None:
         """Write the areas to a GeoPackage or GeoJSON file.
@@ -216,6 +221,8 @@ class Areas:
     def pixels(self, image: Image) -> AreaPixels:
         """The pixels of an image whose centres lie in the areas, that lines touch, or that hold the points.
 
+        The parts of a multi-part shape are areas by themselves.
+
         Parameters
         ----------
         image : Image
@@ -226,18 +233,17 @@ class Areas:
         AreaPixels
             Each pixel once, with what was found on the way.
         """
-        simple, owner = self._without_collections()
-        shapes, notes = simple._on(image)
+        single, ids, labels = self._single_parts()
+        shapes, notes = single._on(image)
         empty = np.empty(0, dtype=np.int64)
         parts = [(empty, empty, empty), *_drawn_pixels(shapes, image.shape), _point_pixels(shapes, image.shape)]
-        rows, columns, shape = (np.concatenate(column) for column in zip(*parts, strict=True))
-        area = owner[shape]
-        pixels = AreaPixels(rows, columns, area, self.ids, self.labels, tuple(notes))
-        lines = np.unique(owner[[shape.geom_type in _LINES for shape in shapes]])
+        rows, columns, area = (np.concatenate(column) for column in zip(*parts, strict=True))
+        pixels = AreaPixels(rows, columns, area, ids, labels, (*self.findings, *notes))
+        lines = np.flatnonzero([shape.geom_type in _LINES for shape in shapes])
         touched = f"Lines mark the pixels that they touch: {pixels.named(lines)}." if lines.size else ""
         pixels = pixels.noting("note", "lines", touched)
-        inside = np.unique(owner[~simple._outside(shapes, image)])
-        outside, small = np.setdiff1d(np.arange(len(self.ids)), inside), np.setdiff1d(inside, area)
+        inside = np.flatnonzero(~single._outside(shapes, image))
+        outside, small = np.setdiff1d(np.arange(len(ids)), inside), np.setdiff1d(inside, area)
         for places, kind, words in (
             (outside, "outside", "Outside the image"),
             (small, "too-small", "Smaller than a pixel, with no pixel centre inside"),
@@ -249,15 +255,26 @@ class Areas:
         """The chosen areas as messages call them."""
         return named_areas(self.ids, self.labels, np.flatnonzero(chosen))
 
-    def _without_collections(self) -> tuple[Areas, Array]:
-        """Areas of one kind of shape each, and the place of the area that each of them is or is a part of."""
+    def _single_parts(self) -> tuple[Areas, Array, Array]:
+        """The parts of all shapes as areas; and ids and labels of them, then those of the areas without a shape."""
         shapely, shapes, owner = extra("shapely"), self.geometries, np.arange(len(self.ids))
-        while (mixed := np.array([shape.geom_type == _COLLECTION for shape in shapes])).any():
-            parts, of = shapely.get_parts(shapes[mixed], return_index=True)
-            shapes, owner = np.append(shapes[~mixed], parts), np.append(owner[~mixed], owner[mixed][of])
+        while any(shape.geom_type in _MULTIPLE for shape in shapes):
+            shapes, of = shapely.get_parts(shapes, return_index=True)
+            owner = owner[of]
         drawn = ~shapely.is_empty(shapes)
         shapes, owner = shapes[drawn], owner[drawn]
-        return replace(self, geometries=shapes, labels=self.labels[owner], ids=self.ids[owner]), owner
+        n_parts = np.bincount(owner, minlength=len(self.ids))
+        ids = self.ids[owner]
+        if (n_parts > 1).any():
+            number = np.arange(len(owner)) - np.searchsorted(owner, owner) + 1
+            several = n_parts[owner] > 1
+            pairs = zip(ids.tolist(), number.tolist(), several.tolist(), strict=True)
+            ids = np.array([f"{own}.{part}" if multiple else str(own) for own, part, multiple in pairs])
+        shapeless = np.flatnonzero(n_parts == 0)
+        owners = np.append(owner, shapeless)
+        single = replace(self, geometries=shapes, labels=self.labels[owner], ids=ids)
+        rest = self.ids[shapeless].astype(ids.dtype if ids.dtype.kind == "U" else self.ids.dtype)
+        return single, np.append(ids, rest), self.labels[owners]
 
     def _on(self, image: Image) -> tuple[Array, list[Finding]]:
         """The geometries in columns and rows of the image, and what had to be done to them."""
@@ -274,6 +291,7 @@ class Areas:
                 words += " Their y is negative, as QGIS draws over such an image, and is read downwards from 0."
                 shapes = shapely.transform(shapes, lambda xy: xy * [1, -1])
             return shapes, [area_finding("note", "pixel-coordinates", words)]
+        self._refuse_no_degrees()
         if same_crs(self.source, self.crs, image):
             return shapely.transform(shapes, lambda xy: apply_affine(~image.transform, *xy.T)), []
         shapes = densified(
@@ -286,6 +304,18 @@ class Areas:
                 "the image. Check the coordinate system of the areas."
             )
         return shapes, [_reprojection_note(self.source, self.crs, image)]
+
+    def _refuse_no_degrees(self) -> None:
+        """Raise an error where coordinates are too large for the degrees that the file says they are."""
+        if self.crs is None or not self.crs.is_geographic or not len(self.geometries):
+            return
+        most = float(np.nanmax(np.abs(extra("shapely").bounds(self.geometries))))
+        if most > MOST_DEGREES:
+            raise InputError(
+                f"{self.source} is in {self.crs}, a system of degrees, and its coordinates reach {most:,.0f}. GeoJSON "
+                "that says no coordinate system is read as degrees. Give the system of the areas (",
+                Setting("areas_crs"), "), such as EPSG:32632.",
+            )  # fmt: skip
 
     def _outside(self, shapes: Array, image: Image) -> Array:
         """Which areas have nothing in common with the image; an error if none has."""
@@ -367,9 +397,33 @@ def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: Any
         geometries = shapely.from_wkb(wkb)
     except shapely.errors.ShapelyError as error:
         raise InputError(f"{name} has a shape that cannot be read: {error}. Draw it again as a polygon.") from error
-    areas = Areas(geometries, labels, ids, as_crs(crs or meta["crs"], name), name, path)
+    labels, findings = _without_respelled(labels)
+    areas = Areas(geometries, labels, ids, as_crs(crs or meta["crs"], name), name, path, findings)
     _refuse_bad_shapes(areas)
     return areas
+
+
+def _without_respelled(labels: Array) -> tuple[Array, tuple[Finding, ...]]:
+    """Class names of one spelling each: those that differ by case and spaces alone are the most frequent of them."""
+    if labels.dtype.kind != "U":
+        return labels, ()
+    names, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    alike: dict[str, list[int]] = {}
+    for i in np.argsort(-counts, kind="stable").tolist():
+        alike.setdefault(spelling(str(names[i])), []).append(i)
+    kept = np.arange(len(names))
+    for group in alike.values():
+        kept[group] = group[0]
+    texts = np.array([str(name) if len(alike[spelling(str(name))]) > 1 else str(name).strip() for name in names])
+    told = [
+        f"{', '.join(shown(str(names[i])) for i in group[1:])} {'is' if len(group) == 2 else 'are'} read as "
+        f"{shown(texts[group[0]].strip())}"
+        for group in alike.values()
+        if len(group) > 1
+    ]
+    words = f"Class names differ by case or spaces only: {listed(told, _MOST_NAMED)}."
+    respelled = np.array([text.strip() for text in texts[kept]])[place]
+    return respelled, (area_finding("note", "spelling", words),) if told else ()
 
 
 def _chosen(
@@ -485,26 +539,52 @@ class LabelImage:
             Of the painted places; touching pixels of a class are one area.
         """
         parts = []
-        with self._on(image) as (read, notes):
+        with self.marked(image) as (read, notes):
             for window in image.windows():
                 values, valid = read(window)
-                if self.unlabelled is not None:
-                    none = int(self.unlabelled[1:], 16) if self.coloured else self.unlabelled
-                    valid = valid & (values != none)
                 rows, columns = np.nonzero(valid)
                 parts.append((rows + window.row_off, columns + window.col_off, values[rows, columns]))
         rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         if not len(rows):
-            raise InputError(
-                f"{self.source} marks no pixel of the image {image.label}. Paint its classes first, and on that image: "
-                "labels that lie elsewhere mark nothing."
-            )
+            raise self._marks_nothing(image)
         order = np.lexsort((columns, rows))
         rows, columns, values = rows[order], columns[order], values[order]
         area = touching_areas(rows, columns, values, image.shape[1])
         _, first = np.unique(area, return_index=True)
-        labels = self._labels(values)[first]
+        labels = self.classes_of(values)[first]
         return AreaPixels(rows, columns, area, np.arange(1, len(first) + 1), labels, tuple(notes))
+
+    def _marks_nothing(self, image: Image) -> InputError:
+        """The error of an image on which nothing is painted."""
+        return InputError(
+            f"{self.source} marks no pixel of the image {image.label}. Paint its classes first, and on that image: "
+            "labels that lie elsewhere mark nothing."
+        )
+
+    @contextmanager
+    def marked(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
+        """What reads the values painted on a window of the image and where there are any, and what had to be done.
+
+        Parameters
+        ----------
+        image : Image
+            On whose grid the labels are read.
+
+        Yields
+        ------
+        read : function of a window
+        findings : list of Finding
+        """
+        none = self.unlabelled
+        if none is not None and self.coloured:
+            none = int(none[1:], 16)
+        with self._on(image) as (read, notes):
+
+            def read_marked(window: Any) -> tuple[Array, Array]:
+                values, valid = read(window)
+                return values, valid if none is None else valid & (values != none)
+
+            yield read_marked, notes
 
     @contextmanager
     def _on(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
@@ -558,8 +638,19 @@ class LabelImage:
 
         return read
 
-    def _labels(self, values: Array) -> Array:
-        """The class of each value."""
+    def classes_of(self, values: Array) -> Array:
+        """The class of each value.
+
+        Parameters
+        ----------
+        values : array
+            What is painted.
+
+        Returns
+        -------
+        array
+            Of the same length.
+        """
         different, code = np.unique(values, return_inverse=True)
         most, what = (_MOST_COLOURS, "colours") if self.coloured else (_MOST_CLASSES, "values")
         if len(different) > most:
@@ -585,6 +676,24 @@ class LabelImage:
         elif self.legend is not None:
             classes = [self.legend.names.get(label, label) for label in classes]
         return label_array(classes)[code]
+
+
+def file_digest(path: str) -> str:
+    """The SHA-256 digest of a file; empty where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def spelling(label: str) -> str:
+    """A class name without what is easily mistyped: upper case, and spaces around it or doubled.
+
+    >>> spelling("Water "), spelling("open  Water")
+    ('water', 'open water')
+    """
+    return " ".join(label.split()).casefold()
 
 
 def is_image_name(path: str) -> bool:

@@ -19,6 +19,7 @@ from ..engine import side_by_side
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..results import Finding, Result, aligned, columns_of, jsonable, percent, plain, records_of, told_findings
 from .colours import class_colours, hex_colour, rgb
+from .ground import PixelAreas, pixel_areas
 from .image import Array, Image, Paths, open_image, opened
 
 REJECTED = "rejected"
@@ -358,28 +359,53 @@ def class_pixels(
     {'sand': 2, 'water': 3}
     """
     with opened(class_map) as image:
-        counts: Counter[Any] = sum(pixels_by_window(image, n_jobs), Counter())
-        codes = sorted(counts)
-        found: Counter[Any] = Counter()
-        for label, code in zip(labels_of_codes(np.array(codes), names, image), codes, strict=True):
-            found[plain(label)] += counts[code]
-        return dict(found)
+        return class_extents(image, names, n_jobs)[0]
+
+
+def class_extents(
+    image: Image, names: Mapping[int, Any] | None = None, n_jobs: int | None = None
+) -> tuple[dict[Any, int], dict[Any, float] | None]:
+    """How many pixels of a map each class has, and how many hectares on the ground; None where that is not known."""
+    areas = pixel_areas(image)
+    by_window = _by_window(image, areas, n_jobs)
+    counts: Counter[Any] = sum((pixels for pixels, _ in by_window), Counter())
+    hectares: Counter[Any] = Counter()
+    for _, own in by_window:
+        hectares.update(own)
+    codes = sorted(counts)
+    pixels_of: Counter[Any] = Counter()
+    hectares_of: Counter[Any] = Counter()
+    for label, code in zip(labels_of_codes(np.array(codes), names, image), codes, strict=True):
+        pixels_of[plain(label)] += counts[code]
+        hectares_of[plain(label)] += hectares[code]
+    return dict(pixels_of), None if areas is None else dict(hectares_of)
 
 
 def pixels_by_window(image: Image, n_jobs: int | None = None) -> list[Counter[Any]]:
     """How many pixels of each code every window of a map has, in the order of `Image.windows`."""
+    return [pixels for pixels, _ in _by_window(image, None, n_jobs)]
+
+
+def _by_window(
+    image: Image, areas: PixelAreas | None, n_jobs: int | None
+) -> list[tuple[Counter[Any], dict[Any, float]]]:
+    """Pixels of each code in every window of a map, and their hectares where areas are given."""
     refuse_many_bands(image)
 
-    def counted(window: Any) -> Counter[Any]:
+    def counted(window: Any) -> tuple[Counter[Any], dict[Any, float]]:
         values, valid = image.read(window)
-        codes = values[0][valid]
+        codes, weight = values[0][valid], None if areas is None else areas.of_window(window)[valid]
         if codes.dtype in (np.uint8, np.uint16):
-            counts = np.bincount(codes)
-            different = np.flatnonzero(counts)
-            counts = counts[different]
+            different, place = None, codes
         else:
-            different, counts = np.unique(codes, return_counts=True)
-        return Counter(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+            different, place = np.unique(codes, return_inverse=True)
+        counts = np.bincount(place)
+        found = np.flatnonzero(counts)
+        labels = (found if different is None else different[found]).tolist()
+        hectares = [] if weight is None else np.bincount(place, weight)[found].tolist()
+        return Counter(dict(zip(labels, counts[found].tolist(), strict=True))), dict(
+            zip(labels, hectares, strict=False)
+        )
 
     return side_by_side(counted, list(image.windows()), n_jobs)
 
@@ -417,8 +443,8 @@ class ClassMap(Result):
         How many pixels were given each class, by name; rejected ones last.
     n_nodata : int
         Pixels without a value.
-    hectares : float or None
-        The area of a pixel, where the coordinate system has lengths.
+    hectares : dict or None
+        The area of each class on the ground, by name, where the image has a coordinate system.
     files : tuple of Path
         All files that were written.
     findings : tuple of Finding
@@ -434,14 +460,14 @@ class ClassMap(Result):
     legend: Legend
     pixels: dict[Any, int]
     n_nodata: int
-    hectares: float | None
+    hectares: dict[Any, float] | None
     files: tuple[Path, ...]
     findings: tuple[Finding, ...] = ()
 
     @property
     def areas(self) -> dict[Any, float] | None:
         """The area of each class on the map, in hectares."""
-        return None if self.hectares is None else {label: n * self.hectares for label, n in self.pixels.items()}
+        return self.hectares
 
     @property
     def written(self) -> dict[str, list[str]]:
@@ -477,8 +503,10 @@ class ClassMap(Result):
         return "\n".join([head, *lines, *told_findings(self.findings)])
 
 
-def written_classes(legend: Legend, pixels: Mapping[Any, int], hectares: float | None) -> dict[str, list[str]]:
-    """The classes of a map as text, by column: codes, pixels, shares and, where a pixel has an area, hectares."""
+def written_classes(
+    legend: Legend, pixels: Mapping[Any, int], hectares: Mapping[Any, float] | None
+) -> dict[str, list[str]]:
+    """The classes of a map as text, by column: codes, pixels, shares and, where pixels have an area, hectares."""
     counts, total = [pixels.get(entry.label, 0) for entry in legend.entries], sum(pixels.values())
     columns = {
         "class": [entry.name for entry in legend.entries],
@@ -486,7 +514,9 @@ def written_classes(legend: Legend, pixels: Mapping[Any, int], hectares: float |
         "pixels": [f"{n:,}" for n in counts],
         "share": [percent(n / total if total else None) for n in counts],
     }
-    return columns if hectares is None else {**columns, "hectares": [f"{n * hectares:,.2f}" for n in counts]}
+    if hectares is None:
+        return columns
+    return {**columns, "hectares": [f"{hectares.get(entry.label, 0.0):,.2f}" for entry in legend.entries]}
 
 
 def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:

@@ -25,6 +25,7 @@ from ..errors import ColumnError, InputError, ParameterError, Setting
 from ..files import check_target, whole_files
 from ..results import jsonable, listed
 from .class_map import ClassMap, Legend, gdal_tables, qgis_style
+from .ground import PixelAreas, pixel_areas
 from .image import (
     Array,
     Band,
@@ -99,8 +100,8 @@ def classify_image(
     decision : Decision, optional
         Decides by costs instead of the model's own answer; where it abstains, the pixel is rejected.
     reject : float, optional
-        For models with normal classes: reject pixels whose squared Mahalanobis distance from their class is above this
-        quantile of the chi-square distribution, such as 0.99.
+        For models with normal classes: reject pixels outside the region that holds this share of the pixels of their
+        class, such as 0.99: those with a Mahalanobis distance above `discriminant.theory.distance_limits`.
     probability, probabilities : path, optional
         Also write the probability of the most probable class, or of every class (a band each).
     probability_type : {"percent", "float32"}, default="percent"
@@ -165,12 +166,12 @@ def classify_image(
         made = _rasters(source, model, legend, paths, kinds, tags)
         rasters = [replace(raster, overviews=overviews) for raster in made]
         texts = {style: qgis_style(legend), _beside(target, ".aux.xml"): gdal_tables(legend)}
-        counts = _written(source, model, score, rasters, texts, n_jobs, progress)
+        areas = pixel_areas(source)
+        counts, extents = _written(source, model, score, rasters, texts, areas, n_jobs, progress)
         pixels = {entry.label: int(counts[entry.code]) for entry in legend.entries}
-        files = (*paths, *texts)
-        return ClassMap(
-            target, legend, pixels, int(counts[legend.nodata]), source.pixel_hectares, files, source.findings
-        )
+        hectares = None if areas is None else {entry.label: float(extents[entry.code]) for entry in legend.entries}
+        files, findings = (*paths, *texts), (*source.findings, *source.fill_findings())
+        return ClassMap(target, legend, pixels, int(counts[legend.nodata]), hectares, files, findings)
 
 
 def _json(value: Any) -> str:
@@ -240,23 +241,26 @@ def _written(
     score: Scorer,
     rasters: list[RasterFile],
     texts: Mapping[Path, str],
+    areas: PixelAreas | None,
     n_jobs: int | None,
     progress: ProgressOption,
-) -> Array:
-    """Score and write all windows; gives how often each code is in the map."""
+) -> tuple[Array, Array]:
+    """Score and write all windows; gives how often each code is in the map, and how many hectares it has."""
     # Windows are as large as what is read and written of them may be.
     pixel = image.n_bands * image.dtype.itemsize + sum(raster.pixel_bytes for raster in rasters)
     fitting = (side for side in _BLOCKS if pixel * math.prod(image.block_shape(side)) <= _WINDOW_BYTES)
     side = next(fitting, _BLOCKS[-1])
     windows, n_codes = list(image.windows(side)), 1 + int(np.iinfo(rasters[0].dtype).max)
-    total = np.zeros(n_codes, dtype=np.int64)
+    total, extents = np.zeros(n_codes, dtype=np.int64), np.zeros(n_codes)
 
-    def of_window(window: Any) -> tuple[Any, Array, list[Array]]:
+    def of_window(window: Any) -> tuple[Any, Array, Array, list[Array]]:
         values, valid = image.read(window)
         pixels, flat = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
         codes = score(pixels, flat)
         found = [codes[None], *_probabilities(model, pixels, flat, rasters[1:])]
-        return window, np.bincount(codes, minlength=n_codes), [part.reshape(-1, *valid.shape) for part in found]
+        weight = np.zeros(0) if areas is None else areas.of_window(window).ravel()
+        own = np.zeros(n_codes) if areas is None else np.bincount(codes, weight, n_codes)
+        return window, np.bincount(codes, minlength=n_codes), own, [part.reshape(-1, *valid.shape) for part in found]
 
     tile = tile_of(image.block_shape(side)[0])
     with new_rasters(rasters, texts, tile) as files, progress_bar("Classifying", len(windows), progress) as advance:
@@ -264,12 +268,13 @@ def _written(
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         # Closed before the files are: GDAL would not survive that a thread reads from one.
         with closing(in_order(of_window, windows, n_jobs)) as found:
-            for window, counts, parts in found:
+            for window, counts, own, parts in found:
                 total += counts
+                extents += own
                 for file, part in zip(files, parts, strict=True):
                     file.write(part, window=window)
                 advance()
-    return total
+    return total, extents
 
 
 def _probabilities(model: Any, pixels: Array, valid: Array, rasters: Sequence[RasterFile]) -> list[Array]:

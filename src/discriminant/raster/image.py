@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -40,9 +40,8 @@ _LOOKED_AT_PIXELS, _LEAST_ROWS = 1 << 20, 16
 _OPAQUE, _SOFT_OPAQUE, _EVEN_SLOPE = 0.75, 0.15, 8
 #: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
 _opening = threading.Lock()
-_SQUARE_METRES_PER_HECTARE = 10_000
 #: Longitudes are written from -180 to 180 or from 0 to 360, and no place is further from 0 than that.
-_MOST_DEGREES = 361
+MOST_DEGREES = 361
 #: So many bands are named in a message; the others are counted.
 _MOST_NAMED = 20
 #: How far an edge may be from where it belongs, in units of the other system: a thousandth of a pixel.
@@ -50,6 +49,11 @@ _EDGE_TOLERANCE = 0.001
 #: An edge is cut into at most this many pieces at a time, in so many rounds: an edge that ends where the other system
 #: has no places would ask for ever more.
 _MOST_PIECES, _MOST_ROUNDS = 256, 3
+#: Pixels of one value from a corner along this share of an edge are taken for places without a measurement; edges
+#: shorter than this are not looked at, and of the left and right edge so many rows.
+LEAST_FILLED: Final = 0.25
+LEAST_EDGE: Final = 16
+EDGE_ROWS: Final = 64
 #: Where edges are looked at. Not the middle alone: an edge that bends like an S is in its place there.
 _LOOKED_AT = (0.25, 0.5, 0.75)
 
@@ -207,6 +211,8 @@ class Image:
         The coordinate system, where the file says none or a wrong one.
     marked_alpha : bool, default=False
         Whether every band that is marked as alpha is one, whatever its values: so it is in pictures that were painted.
+    nodata : float, optional
+        The value that means "no value" in every band, instead of those that the files say.
 
     Attributes
     ----------
@@ -263,9 +269,15 @@ class Image:
     """
 
     def __init__(
-        self, paths: Sequence[str], bands: Bands | None = None, crs: Any = None, marked_alpha: bool = False
+        self,
+        paths: Sequence[str],
+        bands: Bands | None = None,
+        crs: Any = None,
+        marked_alpha: bool = False,
+        nodata: float | None = None,
     ) -> None:
         self.paths = tuple(paths)
+        self._given_nodata = nodata
         self._files = _Files(paths)
         try:
             datasets = self._files.datasets()
@@ -316,7 +328,7 @@ class Image:
         if given is not None:
             self._take_crs(own, given)
         corners = apply_affine(self.transform, *np.array([(0, 0), self.shape[::-1]]).T)
-        if self.crs is not None and self.crs.is_geographic and (np.abs(corners) > _MOST_DEGREES).any():
+        if self.crs is not None and self.crs.is_geographic and (np.abs(corners) > MOST_DEGREES).any():
             words = (
                 f"{self.label} is in {self.crs}, a system of degrees, and its coordinates reach {corners.max():,.0f}: "
             )
@@ -361,14 +373,15 @@ class Image:
             )  # fmt: skip
         datasets, where = self._files.datasets(), [self._places[number - 1] for number in numbers]
         self.bands = tuple(self.all_bands[number - 1] for number in numbers)
-        self._sources = _sources(self.paths, self._places, where, datasets)
+        declared = [datasets[place.file].nodatavals[place.index - 1] for place in where]
+        self.nodata = tuple(declared if self._given_nodata is None else [self._given_nodata] * len(where))
+        self._sources = _sources(self.paths, self._places, dict(zip(where, self.nodata, strict=True)), datasets)
         files = [place.file for place in where]
         # Files are read one after another: where bands alternate between them they are put in their order again.
         self._order = None if files == sorted(files) else np.argsort(np.argsort(files, kind="stable"))
         self.n_bands, self.band_names = len(self.bands), tuple(band.name for band in self.bands)
         self.dtypes = tuple(band.dtype for band in self.bands)
         self.dtype = np.result_type(*map(np.dtype, self.dtypes))
-        self.nodata = tuple(datasets[place.file].nodatavals[place.index - 1] for place in where)
         hidden = any(source.masked or source.alpha for source in self._sources)
         self.masked = hidden or any(value is not None for value in self.nodata)
         one = datasets[where[0].file]
@@ -449,17 +462,43 @@ class Image:
         return found
 
     @property
-    def pixel_hectares(self) -> float | None:
-        """The area of a pixel in hectares, or None where the image is not in a projected system."""
-        if self.crs is None or not self.crs.is_projected:
-            return None
-        metres = self.crs.linear_units_factor[1]
-        return abs(self.transform.determinant) * metres**2 / _SQUARE_METRES_PER_HECTARE
-
-    @property
     def label(self) -> str:
         """How messages call the image."""
         return _label(self.paths)
+
+    def fill_findings(self) -> tuple[Finding, ...]:
+        """A note where pixels of one value fill an edge from its corner, and the files do not say that they are empty.
+
+        Returns
+        -------
+        tuple of Finding
+            Of the kind "fill-value".
+        """
+        (height, width), window = self.shape, extra("rasterio.windows").Window
+        if min(height, width) < LEAST_EDGE:
+            return ()
+        # Rows of the upper and lower edge are looked at whole, the others in some rows: a file of lines is read by row.
+        some = np.unique(np.linspace(0, height - 1, EDGE_ROWS).astype(int)).tolist()
+        sides = [[window(left, row, 1, 1) for row in some] for left in (0, width - 1)]
+        strips = [[window(0, row, width, 1)] for row in (0, height - 1)] + sides
+        for parts in strips:
+            read = [self.read(part) for part in parts]
+            values = np.concatenate([own.reshape(len(own), -1) for own, _ in read], axis=1)
+            valid = np.concatenate([seen.ravel() for _, seen in read])
+            for step in (1, -1):
+                ordered, corner = values[:, ::step], values[:, ::step][:, :1]
+                same = (ordered == corner).all(axis=0) & valid[::step]
+                run = len(same) if same.all() else int(np.argmin(same))
+                if run >= LEAST_FILLED * len(same) and (corner == corner[0]).all():
+                    return (self._fill_finding(corner[0, 0].item()),)
+        return ()
+
+    def _fill_finding(self, value: float) -> Finding:
+        words = (
+            f"Pixels with the value {value:g} in every band fill an edge of {self.label}, and the file has no nodata "
+            "value: they are read as measurements. If they are empty: "
+        )
+        return Finding("note", "fill-value", None, Message(words, Setting("nodata", value), "."))
 
     def block_shape(self, block: int = 512) -> tuple[int, int]:
         """Height and width of a window of whole tiles that is at least ``block`` pixels high and wide.
@@ -548,7 +587,7 @@ class Image:
         return f"Image {self.label}: {width} x {height} pixels, bands {', '.join(self.band_names)}"
 
 
-def open_image(paths: Paths, bands: Bands | None = None, crs: Any = None) -> Image:
+def open_image(paths: Paths, bands: Bands | None = None, crs: Any = None, nodata: float | None = None) -> Image:
     """The image in a file, or in several files of the same grid whose bands are stacked in their order.
 
     Parameters
@@ -561,6 +600,9 @@ def open_image(paths: Paths, bands: Bands | None = None, crs: Any = None) -> Ima
         counts as transparency only if its values are those of transparency (nearly all 0 or the largest).
     crs : str, optional
         The coordinate system, such as "EPSG:32632", of an image whose file says none or a wrong one.
+    nodata : float, optional
+        The value that means "no value" in every band, instead of those that the files say: a pixel with it in any band
+        is not read as a measurement.
 
     Returns
     -------
@@ -589,7 +631,7 @@ def open_image(paths: Paths, bands: Bands | None = None, crs: Any = None) -> Ima
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not several:
         raise InputError("open_image needs at least one file, got an empty list.")
-    return Image([os.fspath(path) for path in several], bands, crs)
+    return Image([os.fspath(path) for path in several], bands, crs, nodata=nodata)
 
 
 def opened(image: Image | Paths) -> AbstractContextManager[Image]:
@@ -827,9 +869,9 @@ def _windows_all_over(dataset: Any) -> list[Any]:
 
 
 def _sources(
-    paths: Sequence[str], places: Sequence[_Place], chosen: Sequence[_Place], datasets: Sequence[Any]
+    paths: Sequence[str], places: Sequence[_Place], chosen: dict[_Place, float | None], datasets: Sequence[Any]
 ) -> list[_Source]:
-    """The files that hold the chosen bands, in their order."""
+    """The files that hold the chosen bands, in their order; with the nodata value of each band."""
     flags, found = extra("rasterio.enums").MaskFlags, []
     for file in sorted({place.file for place in chosen}):
         dataset, indexes = datasets[file], tuple(place.index for place in chosen if place.file == file)
@@ -843,7 +885,7 @@ def _sources(
         masked = flags.per_dataset in beside and flags.alpha not in beside
         alpha, nodata = (
             (place.index for place in own if place.transparent),
-            (dataset.nodatavals[i - 1] for i in indexes),
+            (value for place, value in chosen.items() if place.file == file),
         )
         found.append(_Source(file, paths[file], indexes, tuple(nodata), tuple(alpha), masked))
     return found
@@ -936,7 +978,13 @@ def same_crs(source: str, crs: Any, image: Image) -> bool:
 
 def transform_points(crs: Any, other: Any, xy: Array) -> Array:
     """Points of one coordinate system, shape (n, 2), in another; infinite where it has no such place."""
-    return np.column_stack(extra("rasterio.warp").transform(crs, other, xy[:, 0], xy[:, 1]))
+    try:
+        return np.column_stack(extra("rasterio.warp").transform(crs, other, xy[:, 0], xy[:, 1]))
+    except (extra("rasterio.errors").RasterioError, extra("rasterio._err").CPLE_BaseError) as error:
+        raise InputError(
+            f"No place can be brought from {crs} to {other}: {error}. Give the right coordinate systems (",
+            Setting("crs"), " of the image, ", Setting("areas_crs"), " of the areas).",
+        ) from error  # fmt: skip
 
 
 def densified(geometries: Array, move: PointTransform) -> Array:

@@ -6,37 +6,42 @@ Pixels of one area are alike, so a model is judged on whole areas that were held
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
-from scipy.special import gammaincinv
 from sklearn.base import clone
 
 from ..arrays import Array
-from ..data import check_integer, check_number, label_array
+from ..data import as_rows, check_number, encode_labels, label_array
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
 from ..engine import in_order
 from ..errors import LabelError, ParameterError, Setting
-from ..estimators.base import RuleClassifier
+from ..estimators.base import RuleClassifier, fit_in_groups
 from ..estimators.registry import known_name, new_model
+from ..estimators.regularised import RegularizedDiscriminantAnalysis
 from ..kernels import pixels as kernels
 from ..results import plain, shown
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
-from ..theory.distributions import class_gaussians
+from ..theory.distributions import class_gaussians, distance_limits
 from ..validation.cross_validation import CrossValidation, cross_validate
 from ..validation.held_out import Split, labelled_table, plan_rounds
 from .accuracy import MapAccuracy, map_accuracy
-from .areas import named_classes
 from .class_map import Legend, make_legend
+from .groups import AreaGroups, area_groups, groups_and_counts
 from .samples import Samples
 
 #: From pixels (bands, n) and where they hold values (n,) to codes (n,).
 Scorer = Callable[[Array, Array], Array]
 
-#: Maximum likelihood, and those models of the registry that are used for images.
-NAMES = ("maximum-likelihood", "qda", "lda", "minimum-distance", "logistic", "gaussian-nb", "svm")
-_WITH_PRIORS = ("maximum-likelihood", "qda", "lda", "gaussian-nb")
+#: What is chosen by held-out areas, maximum likelihood, and those models of the registry that are used for images.
+NAMES = ("auto", "maximum-likelihood", "qda", "lda", "minimum-distance", "logistic", "gaussian-nb", "svm")
+_WITH_PRIORS = ("auto", "maximum-likelihood", "qda", "lda", "gaussian-nb")
+#: What models are called in the registry, if otherwise; their classes are equally likely beforehand.
+_REGISTERED: Final = {"auto": "rda", "maximum-likelihood": "qda"}
+#: Without areas to hold out, each class gets a covariance of its own if it has so many pixels for each band.
+PIXELS_PER_BAND: Final = 10
 #: Models without a kernel of their own see this many pixels at a time, as rows of float64.
 _CHUNK = 1 << 16
 
@@ -47,10 +52,12 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
     Parameters
     ----------
     name : str
-        ``maximum-likelihood``: normal classes with a covariance each, all equally likely beforehand; with ``priors``
-        the most probable class (MAP). ``qda``: the same with the shares of the samples as priors. ``lda``: one
-        covariance for all classes. ``minimum-distance``: the nearest class mean. ``gaussian-nb``: bands independent
-        within classes. ``logistic``: logistic regression with a weak penalty. ``svm``: support vector machine.
+        ``auto``: regularised discriminant analysis, between ``lda`` and ``maximum-likelihood``, with settings that
+        `fit_image_model` chooses by held-out areas; all classes equally likely beforehand. ``maximum-likelihood``:
+        normal classes with a covariance each, all equally likely beforehand; with ``priors`` the most probable class
+        (MAP). ``qda``: the same with the shares of the samples as priors. ``lda``: one covariance for all classes.
+        ``minimum-distance``: the nearest class mean. ``gaussian-nb``: bands independent within classes. ``logistic``:
+        logistic regression with a weak penalty. ``svm``: support vector machine.
     classes : list
         The classes that are going to be told apart.
     priors : dict, optional
@@ -71,15 +78,68 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
     >>> image_model("maximum-likelihood", ["forest", "water"])
     QuadraticDiscriminantAnalysis(priors=[0.5, 0.5])
     """
-    model = new_model("qda" if known_name(name, NAMES) == "maximum-likelihood" else name)
+    model = new_model(_REGISTERED.get(known_name(name, NAMES), name))
     if priors is not None:
         if name not in _WITH_PRIORS:
             raise ParameterError(f"{name} does not look at priors. Leave them out, or use {', '.join(_WITH_PRIORS)}.")
         return model.set_params(priors={plain(label): share for label, share in priors.items()})
-    if name == "maximum-likelihood":
+    if name in _REGISTERED:
         return model.set_params(priors=[1 / len(classes)] * len(classes))
     # Areas that can be told apart without error would have infinite coefficients without any penalty.
     return model.set_params(alpha=1e-4) if name == "logistic" else model
+
+
+def fit_image_model(model: Any, samples: Samples, group_distance: float | None = None) -> Any:
+    """Fit a classifier to samples; settings that it chooses itself are chosen by areas that are held out.
+
+    Where fewer than two classes have areas in two places, none can be held out. Regularised discriminant analysis then
+    goes by the number of pixels: covariances of single classes if each has 10 for every band, else one covariance for
+    all, shrunk by a tenth if there are not 10 pixels for every band in all.
+
+    Parameters
+    ----------
+    model : classifier
+        As `image_model` makes it, or another.
+    samples : Samples
+        What it learns from.
+    group_distance : float, optional
+        Areas closer than this are held out together, see `area_groups`.
+
+    Returns
+    -------
+    classifier
+        The model itself, fitted.
+
+    See Also
+    --------
+    image_model : Classifiers by name.
+    held_out_accuracy : How right the model is on areas that it has not seen.
+
+    Examples
+    --------
+    >>> from discriminant.raster import Band, Samples
+    >>> y, area = np.repeat(["sand", "water"], 60), np.arange(120) // 10
+    >>> X = np.random.default_rng(0).normal(3.0 * (y == "sand")[:, None], 1.0, (120, 2))
+    >>> samples = Samples(X, y, area, area, area, (Band("red", "float64"), Band("blue", "float64")))
+    >>> model = fit_image_model(image_model("auto", ["sand", "water"]), samples)
+    >>> model.pooling_, model.shrinkage_
+    (1.0, 0.0)
+    """
+    groups = area_groups(samples, group_distance=group_distance).groups
+    return _fitted(model, as_rows(samples.X, samples.band_names), samples.y, groups)
+
+
+def _fitted(model: Any, X: Any, y: Array, groups: Array) -> Any:
+    """The model, fitted with its settings chosen by held-out groups, where two classes have several."""
+    _, codes = encode_labels(y, len(y))
+    pairs = np.unique(np.column_stack((codes, groups)), axis=0)
+    if np.count_nonzero(np.bincount(pairs[:, 0]) > 1) > 1:
+        return fit_in_groups(model, X, y, groups)
+    if isinstance(model, RegularizedDiscriminantAnalysis):
+        counts, wanted = np.bincount(codes), PIXELS_PER_BAND * as_rows(X).n_columns
+        by_size = {"pooling": float(counts.min() < wanted), "shrinkage": 0.1 * (len(y) < wanted), "temperature": 1.0}
+        model.set_params(**{name: value for name, value in by_size.items() if getattr(model, name) == "cv"})
+    return model.fit(X, y)
 
 
 def pixel_classifier(
@@ -153,8 +213,8 @@ def valued_rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
 def _typical_only(score: Scorer, model: Any, legend: Legend, share: float) -> Scorer:
     """The scorer that takes the class from pixels that are not typical of it; a class keeps this share of its own.
 
-    The squared Mahalanobis distance of a pixel from the mean of its class is chi-square distributed with as many
-    degrees of freedom as bands, if the class is normal (Campbell 1984; Foody et al. 1992).
+    Pixels are rejected by their Mahalanobis distance from the mean of their class (Campbell 1984; Foody et al. 1992),
+    within the limits of `distance_limits`.
     """
     check_number("reject", share, 0, 1, open_below=True)
     if share == 1:
@@ -169,54 +229,23 @@ def _typical_only(score: Scorer, model: Any, legend: Legend, share: float) -> Sc
         class_of_code[entry.code] = place.get(entry.label, -1)
     means = np.stack([gaussian.mean for gaussian in gaussians.values()])
     spheres = np.stack([gaussian.inverse_root.T for gaussian in gaussians.values()])
-    limit, rejected = (
-        2 * float(gammaincinv(means.shape[1] / 2, share)),
-        np.dtype(legend.dtype).type(legend.rejected.code),
-    )
+    limits, rejected = distance_limits(model, share), np.dtype(legend.dtype).type(legend.rejected.code)
 
     def score_typical(pixels: Array, valid: Array) -> Array:
         codes = score(pixels, valid)
-        kernels.reject_far(pixels, means, spheres, class_of_code, limit, rejected, codes)
+        kernels.reject_far(pixels, means, spheres, class_of_code, limits, rejected, codes)
         return codes
 
     return score_typical
 
 
-def area_groups(samples: Samples, block: int | None = None) -> Array:
-    """The group of each pixel: its area, or with ``block`` the square of so many pixels that holds the area's centre.
-
-    Neighbouring areas resemble each other too; blocks keep them together.
-    """
-    _, area = np.unique(samples.areas, return_inverse=True)
-    if block is None:
-        return area
-    check_integer("block", block, 1)
-    n = np.bincount(area)
-    down, right = (np.bincount(area, weights=place) / n // block for place in (samples.rows, samples.columns))
-    _, square = np.unique(np.column_stack((down, right)), axis=0, return_inverse=True)
-    return square[area]
-
-
-def _groups_and_counts(samples: Samples, block: int | None) -> tuple[Array, Array]:
-    """The group of each pixel, and the pixels of each class in each group; refuses a class of one group."""
-    groups = area_groups(samples, block)
-    counts = np.zeros((len(samples.classes), groups.max() + 1), dtype=np.int64)
-    np.add.at(counts, (np.searchsorted(samples.classes, samples.y), groups), 1)
-    single = np.flatnonzero(np.count_nonzero(counts, axis=1) < 2)
-    if single.size:
-        where, remedy = "area", "Mark more areas."
-        if block is not None:
-            where, remedy = f"block of {block} x {block} pixels", "Mark more areas, or use smaller blocks."
-        comes = "comes" if single.size == 1 else "come"
-        raise LabelError(
-            f"{named_classes(samples.classes[single])} {comes} from one {where} only, and cannot be both learned and "
-            f"tested. {remedy}"
-        )
-    return groups, counts
-
-
 def split_by_area(
-    samples: Samples, test_share: float = 0.3, block: int | None = None, random_state: Any = 0
+    samples: Samples,
+    test_share: float = 0.3,
+    block: int | None = None,
+    random_state: Any = 0,
+    *,
+    group_distance: float | None = None,
 ) -> tuple[Samples, Samples]:
     """Samples to learn from and samples to test with, that have no area in common.
 
@@ -233,6 +262,8 @@ def split_by_area(
         Areas with their centres in one square of so many pixels stay together.
     random_state : int or Generator, default=0
         Which areas are drawn.
+    group_distance : float, optional
+        Areas closer than this stay together, see `area_groups`: by default points that are correlated.
 
     Returns
     -------
@@ -260,7 +291,7 @@ def split_by_area(
     """
     if not 0 < test_share < 1:
         raise ParameterError(Setting("test_share"), f" must lie between 0 and 1, got {test_share!r}.")
-    groups, counts = _groups_and_counts(samples, block)
+    found, counts = groups_and_counts(samples, block, group_distance)
     held = _held_out(counts, test_share, np.random.default_rng(random_state))
     untested = np.flatnonzero(counts[:, held].sum(axis=1) == 0)
     if untested.size:
@@ -268,12 +299,18 @@ def split_by_area(
             f"Class {shown(samples.classes[untested[0]])} shares its blocks with classes that need them for learning: "
             "no pixel of it is left to test with. Use smaller blocks, or another random_state."
         )
-    test = held[groups]
+    test = held[found.groups]
     return samples.take(~test), samples.take(test)
 
 
 def cross_validate_areas(
-    models: Any, samples: Samples, folds: int = 5, block: int | None = None, **more: Any
+    models: Any,
+    samples: Samples,
+    folds: int = 5,
+    block: int | None = None,
+    *,
+    group_distance: float | None = None,
+    **more: Any,
 ) -> CrossValidation:
     """Scores of models on areas they have not seen: spatial cross-validation.
 
@@ -287,6 +324,8 @@ def cross_validate_areas(
         So many parts, one of which is held out at a time.
     block : int, optional
         Side of squares, in pixels, whose areas stay in one part.
+    group_distance : float, optional
+        Areas closer than this stay together, see `area_groups`: by default points that are correlated.
     **more : object
         Further parameters of `discriminant.cross_validate`.
 
@@ -314,12 +353,45 @@ def cross_validate_areas(
     >>> len(found.models)
     2
     """
-    groups, _ = _groups_and_counts(samples, block)
-    return cross_validate(models, samples.X, samples.y, cv=folds, groups=groups, **more)
+    found, _ = groups_and_counts(samples, block, group_distance)
+    return cross_validate(models, samples.X, samples.y, cv=folds, groups=found.groups, **more)
 
 
 #: Parts of areas that take turns where there are enough.
 _FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldOutAccuracy(MapAccuracy):
+    """The agreement of a map with training areas that its model had not seen.
+
+    Attributes
+    ----------
+    confusion : ConfusionMatrix
+        Rows are the classes of the areas, columns those of the map.
+    groups : AreaGroups
+        Which areas were held out together.
+
+    See Also
+    --------
+    held_out_accuracy : Makes it.
+    """
+
+    groups: AreaGroups
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and measures as plain values, with the groups that were held out.
+
+        Returns
+        -------
+        dict
+            Rows are the training areas, columns the map.
+        """
+        told = {"n_groups": self.groups.n_groups, "group_distance": self.groups.distance, "unit": self.groups.unit}
+        return {**super().to_dict(), "groups": {**told, "squares": self.groups.squares}}
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [super().__str__(), self.groups.sentence]))
 
 
 def held_out_accuracy(
@@ -328,15 +400,18 @@ def held_out_accuracy(
     folds: int | None = None,
     block: int | None = None,
     *,
+    group_distance: float | None = None,
     decision: Decision | None = None,
     reject: float | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
-) -> MapAccuracy:
+) -> HeldOutAccuracy:
     """How right a map would be on areas the model has not seen, made as `classify_image` makes it.
 
     Areas are held out in turn. Their pixels are given classes by a copy of the model that was fitted to the others,
     with the costs and the rejection of the map: rejected pixels have a column of their own, and count as not right.
+    Points that are close to each other are held out together, and a model that chooses its own settings by held-out
+    rows holds out the same groups.
 
     Parameters
     ----------
@@ -345,9 +420,12 @@ def held_out_accuracy(
     samples : Samples
         With areas of each class in several places.
     folds : int, optional
-        How many parts of areas take turns; None for 5, or one for each area where there are fewer.
+        How many parts of areas take turns; None for 5, or one for each group of areas where there are fewer.
     block : int, optional
         Areas with their centres in one square of so many pixels are held out together.
+    group_distance : float, optional
+        Areas closer than this are held out together, see `area_groups`. Default: points within the distance over which
+        pixels of a class are correlated.
     decision : Decision, optional
         The costs of the map.
     reject : float, optional
@@ -359,7 +437,7 @@ def held_out_accuracy(
 
     Returns
     -------
-    MapAccuracy
+    HeldOutAccuracy
 
     See Also
     --------
@@ -375,14 +453,15 @@ def held_out_accuracy(
     >>> held_out_accuracy(QuadraticDiscriminantAnalysis(), samples, folds=3, reject=0.9).confusion.predictions.tolist()
     ['sand', 'water', 'rejected']
     """
-    groups, counts = _groups_and_counts(samples, block)
+    found, counts = groups_and_counts(samples, block, group_distance)
     folds = min(_FOLDS, counts.shape[1]) if folds is None else folds
-    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=groups), folds, 1, True, random_state)
+    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=found.groups), folds, 1, True, random_state)
     mapped = np.empty(samples.n_pixels, dtype=object)
     others: dict[Any, None] = {}
 
     def classified(split: Split) -> tuple[Array, dict[int, Any], Array]:
-        fitted = clone(model).fit(samples.X[split.train], samples.y[split.train])
+        train = split.train
+        fitted = _fitted(clone(model), samples.X[train], samples.y[train], found.groups[train])
         legend, score = pixel_classifier(fitted, decision, reject)
         pixels = np.ascontiguousarray(samples.X[split.test].T)
         return split.test, legend.names, score(pixels, np.ones(len(split.test), bool))
@@ -391,7 +470,8 @@ def held_out_accuracy(
         mapped[test] = [names[code] for code in codes.tolist()]
         others |= dict.fromkeys(names.values())
     actions = [label for label in others if label not in samples.classes.tolist()]
-    return map_accuracy(samples.y, label_array(mapped.tolist()), samples.classes, actions)
+    confusion = map_accuracy(samples.y, label_array(mapped.tolist()), samples.classes, actions).confusion
+    return HeldOutAccuracy(confusion, found)
 
 
 def _held_out(counts: Array, share: float, rng: np.random.Generator) -> Array:

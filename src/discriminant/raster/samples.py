@@ -30,7 +30,7 @@ from ..results import (
     shown,
     told_findings,
 )
-from .areas import AreaPixels, area_finding, as_areas, named_classes
+from .areas import AreaPixels, area_finding, as_areas, file_digest, named_classes
 from .image import Array, Band, Image, Paths, apply_affine, check_file, extra, opened, refuse_palette, stored_bands
 
 #: Pixels are read in windows of at least so many rows and columns: only those that hold marked pixels.
@@ -62,6 +62,8 @@ class SampleOrigin:
         Six numbers, as `affine.Affine` takes them.
     areas : str, default=""
         The file of the training areas.
+    areas_sha256 : str, default=""
+        The digest of that file: a map says by it which areas its model has seen.
 
     See Also
     --------
@@ -80,6 +82,7 @@ class SampleOrigin:
     crs: str | None = None
     transform: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     areas: str = ""
+    areas_sha256: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +140,8 @@ class Samples(Result):
         """What a model that learns from these samples has seen, as maps and model files say it."""
         image = ", ".join(Path(path).name for path in self.origin.paths)
         n_areas = len(np.unique(self.areas))
-        return {"areas": self.origin.areas, "n_areas": n_areas, "pixels": self.n_pixels, "image": image}
+        known = {"areas_sha256": self.origin.areas_sha256} if self.origin.areas_sha256 else {}
+        return {"areas": self.origin.areas, **known, "n_areas": n_areas, "pixels": self.n_pixels, "image": image}
 
     @property
     def coordinates(self) -> Array:
@@ -150,16 +154,19 @@ class Samples(Result):
         return class_statistics(self.X, self.y, self.areas, self.band_names)
 
     def to_training(self) -> tuple[Array, Array, Array]:
-        """Rows, labels and groups (areas) for `fit` and for cross-validation that holds out whole areas.
+        """Rows, labels and groups for `fit` and for cross-validation that holds out whole groups of areas.
 
         Returns
         -------
         X : array of shape (n_pixels, n_bands)
             The values.
         y, groups : arrays of shape (n_pixels,)
-            Class and area of each pixel.
+            Class of each pixel, and the group of its area, see `area_groups`: points that are close to each other are
+            in one group.
         """
-        return self.X, self.y, self.areas
+        from .groups import area_groups
+
+        return self.X, self.y, area_groups(self).groups
 
     def take(self, chosen: Any) -> Samples:
         """Some of the pixels: a mask, or their numbers.
@@ -278,10 +285,11 @@ def draw_samples(
         values, pixels = pixel_values(source, areas.pixels(source), nothing, n_jobs)
         crs = None if source.crs is None else source.crs.to_wkt()
         place = tuple(map(float, source.transform[:6]))
-        origin = SampleOrigin(source.paths, source.shape, crs, place, Path(areas.path).name)
+        known = Path(areas.path).name, file_digest(areas.path)
+        origin = SampleOrigin(source.paths, source.shape, crs, place, *known)
         y, ids = pixels.labels[pixels.area], pixels.ids[pixels.area]
         samples = Samples(np.ascontiguousarray(values), y, ids, pixels.rows, pixels.columns, source.bands, origin)
-        findings = (*source.findings, *pixels.findings, *_thin_classes(samples, pixels.labels))
+        findings = (*source.findings, *source.fill_findings(), *pixels.findings, *_thin_classes(samples, pixels.labels))
         return replace(samples, findings=findings)
 
 

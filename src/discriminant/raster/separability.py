@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import ColumnError, DegenerateDataError, InputError, Setting
 from ..moments.covariance import CholeskyCovariance, factorised
 from ..results import (
+    NOTHING,
     Finding,
     Result,
     aligned,
@@ -27,18 +29,25 @@ from ..results import (
     shortened,
     told_findings,
 )
-from ..theory.distances import ClassDistances, class_distances
+from ..theory.distances import ClassDistances, class_distances, unbiased_bhattacharyya
 from ..theory.distributions import Gaussian
 from .areas import area_finding, named_classes
+from .groups import area_groups
 from .samples import ClassStatistics, Samples
 
 #: Readings of the Jeffries-Matusita distance on its scale from 0 to 2, as remote sensing has them (Richards 2013).
 _GOOD, _FAIR, _POOR = 1.9, 1.7, 1.0
+#: So many times the names of two classes are given to their areas at random: their mean distance is known to 0.05.
+PERMUTATIONS: Final = 20
 #: Of more pairs than this, the others are counted.
 _MOST_SENTENCES = 10
 #: So many pairs are printed, the closest; and so many bands are ranked: each takes as many distances as there are
 #: bands, which grow with their number.
 MOST_PAIRS, _MOST_RANKED = 40, 12
+BIAS: Final = (
+    "Without bias: Jeffries-Matusita corrected for the numbers of pixels and bands; by chance: the same with the names "
+    "of the two classes given to their areas at random."
+)
 SCALE = "0 = the same, 2 = no overlap"
 
 
@@ -58,6 +67,12 @@ class ClassPair:
         ``2 (1 - exp(-B))`` of the Bhattacharyya distance B.
     transformed_divergence : float
         ``2 (1 - exp(-D / 8))`` of the divergence D.
+    corrected : float, default=nan
+        The Jeffries-Matusita distance freed of what estimates from few pixels in many bands add, see
+        `discriminant.theory.unbiased_bhattacharyya`.
+    by_chance : float, default=nan
+        The mean of that distance where the names of the two classes are given to their areas at random; NaN where
+        areas are not known.
 
     See Also
     --------
@@ -75,11 +90,18 @@ class ClassPair:
     bhattacharyya: float
     jeffries_matusita: float
     transformed_divergence: float
+    corrected: float = float("nan")
+    by_chance: float = float("nan")
 
     @property
     def reading(self) -> str:
-        """How well the two can be told apart: "well", "fairly", "poorly" or "hardly"."""
-        jm = self.jeffries_matusita
+        """How well the two can be told apart: "well", "fairly", "poorly" or "hardly", by the corrected distance.
+
+        Classes that are no further apart than random names of their areas are hardly so.
+        """
+        jm = self.jeffries_matusita if np.isnan(self.corrected) else self.corrected
+        if jm <= self.by_chance:
+            return "hardly"
         return "well" if jm >= _GOOD else "fairly" if jm >= _FAIR else "poorly" if jm >= _POOR else "hardly"
 
     @property
@@ -87,7 +109,10 @@ class ClassPair:
         """The reading in a sentence."""
         how = {"poorly": "are confusable", "hardly": "are easily confusable"}
         told = how.get(self.reading, f"can be told apart {self.reading}")
-        jm = f"(Jeffries-Matusita {self.jeffries_matusita:.2f} of 2)"
+        jm = f"(Jeffries-Matusita {self.jeffries_matusita:.2f} of 2"
+        corrected = f"{self.corrected:.2f}"
+        alike = np.isnan(self.corrected) or corrected == f"{self.jeffries_matusita:.2f}"
+        jm += ")" if alike else f", {corrected} without bias)"
         return f"{self.first} and {self.second} {told} in these bands {jm}."
 
 
@@ -182,7 +207,7 @@ class ClassSeparability(Result):
     def written_pairs(self) -> list[list[str]]:
         """Of the closest pairs, as text: the classes, their distances, and how well they can be told apart."""
         rows = zip(*columns_of(self.pairs[:MOST_PAIRS]).values(), strict=True)
-        texts = [[str(one), str(other), *(f"{value:.3f}" for value in values)] for one, other, *values in rows]
+        texts = [[str(one), str(other), *(_distance(value) for value in values)] for one, other, *values in rows]
         return [[*text, pair.reading] for text, pair in zip(texts, self.pairs, strict=False)]
 
     @property
@@ -191,13 +216,23 @@ class ClassSeparability(Result):
         return [[gain.band, *(f"{value:.3f}" for value in (gain.alone, gain.mean, gain.least))] for gain in self.bands]
 
     def __str__(self) -> str:
-        head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
+        head = [
+            "class",
+            "class",
+            "Bhattacharyya",
+            "Jeffries-Matusita",
+            "transformed divergence",
+            "without bias",
+            "by chance",
+        ]
+        head += ["told apart"]
         gains = [["band", "alone", "mean so far", "least so far"], *self.written_bands]
         more, unranked = len(self.pairs) - MOST_PAIRS, len(self.band_names) - len(self.bands)
         lines = [
             *aligned([head, *(list(map(shortened, row)) for row in self.written_pairs)], left=2),
             *([f"... and {more:,} more pairs, further apart"] if more > 0 else []),
             f"Jeffries-Matusita and transformed divergence: {SCALE}",
+            BIAS,
             "",
             "Jeffries-Matusita distance of all pairs, bands added in the order in which they help:",
             *aligned([list(map(shortened, row)) for row in gains]),
@@ -242,7 +277,7 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
     >>> found.pairs[0].first, found.pairs[0].second, round(found.pairs[0].jeffries_matusita, 3)
     ('versicolor', 'virginica', 1.719)
     >>> print(found.readings[0])
-    versicolor and virginica can be told apart fairly in these bands (Jeffries-Matusita 1.72 of 2).
+    versicolor and virginica are confusable in these bands (Jeffries-Matusita 1.72 of 2, 1.67 without bias).
     >>> [gain.band for gain in found.bands][:2]
     ['petal width (cm)', 'petal length (cm)']
     """
@@ -254,9 +289,57 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
     distances = class_distances(_gaussians(statistics, usable, chosen))
     columns = distances._columns()
     del columns["divergence"]
+    counts = statistics.counts[usable]
+    corrected = unbiased_bhattacharyya(_gaussians(statistics, usable, chosen), counts)
+    first, second = np.triu_indices(len(usable), 1)
+    columns["corrected"] = (-2 * np.expm1(-corrected[first, second])).tolist()
+    if isinstance(samples, Samples):
+        labels = distances.classes.tolist()
+        units = area_groups(samples).groups
+        columns["by_chance"] = [
+            _by_chance(samples, units, (labels[i], labels[j]), chosen) for i, j in zip(first, second, strict=True)
+        ]
     pairs = sorted((ClassPair(**pair) for pair in records_of(columns)), key=lambda pair: pair.bhattacharyya)
     names = tuple(statistics.band_names[j] for j in chosen)
     return ClassSeparability(names, distances, tuple(pairs), _gains(statistics, usable, chosen), tuple(findings))
+
+
+def _distance(value: float) -> str:
+    return NOTHING if np.isnan(value) else f"{value:.3f}"
+
+
+def _by_chance(samples: Samples, units: Array, pair: tuple[Any, Any], chosen: list[int]) -> float:
+    """The mean corrected distance of two classes whose names were given to their areas at random; NaN with two areas.
+
+    Areas keep their pixels together, so that what areas of one class differ by is in it.
+    """
+    parts = [np.flatnonzero(samples.y == label) for label in pair]
+    areas = [rows[units[rows] == unit] for rows in parts for unit in np.unique(units[rows])]
+    n_first = len(np.unique(units[parts[0]]))
+    if len(areas) < 3:
+        return float("nan")
+    centre = samples.X[np.concatenate(parts)][:, chosen].mean(axis=0, dtype=np.float64)
+    steps = [samples.X[rows][:, chosen].astype(np.float64) - centre for rows in areas]
+    n = np.array([len(own) for own in steps], dtype=np.float64)
+    sums, squares = np.stack([own.sum(axis=0) for own in steps]), np.stack([own.T @ own for own in steps])
+    rng, found = np.random.default_rng(0), []
+    for _ in range(PERMUTATIONS):
+        order = rng.permutation(len(areas))
+        halves = order[:n_first], order[n_first:]
+        counts = [n[half].sum() for half in halves]
+        if min(counts) <= len(chosen):
+            continue
+        means = [sums[half].sum(axis=0) / count for half, count in zip(halves, counts, strict=True)]
+        scatters = [
+            squares[half].sum(axis=0) - count * np.outer(mean, mean)
+            for half, count, mean in zip(halves, counts, means, strict=True)
+        ]
+        try:
+            both = [Gaussian(m, c / (k - 1)) for m, c, k in zip(means, scatters, counts, strict=True)]
+        except DegenerateDataError:
+            continue
+        found.append(-2 * np.expm1(-unbiased_bhattacharyya(both, counts)[0, 1]))
+    return float(np.mean(found)) if found else float("nan")
 
 
 def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[int]:

@@ -7,14 +7,15 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..raster import figures
 from ..raster.accuracy import AreaAdjusted, MapAccuracy
-from ..raster.class_map import class_pixels, map_legend, written_classes
+from ..raster.class_map import class_extents, map_legend, written_classes
 from ..raster.image import Image, Paths, opened
+from ..raster.models import HeldOutAccuracy
 from ..raster.samples import Samples
-from ..raster.separability import MOST_PAIRS, SCALE, ClassSeparability
+from ..raster.separability import BIAS, MOST_PAIRS, SCALE, ClassSeparability
 from ..results import count, percent, several
 from .page import Drawing, Section, drawing, quoted, significant, versions, write_page
 
@@ -193,7 +194,7 @@ def _pictures(image: Image | Paths | None, class_map: Any) -> Blocks:
         words = f"{several(len(legend.classes), 'class', 'classes')}; pixels without a value are left white."
         pictures.append(_picture(content, f"The map {Path(class_map).name}", words))
         with opened(class_map) as source:
-            columns = written_classes(legend, class_pixels(source, legend.names), source.pixel_hectares)
+            columns = written_classes(legend, *class_extents(source, legend.names))
         head, rows = [name.capitalize() for name in columns], list(zip(*columns.values(), strict=True))
         colours = [entry.colour for entry in legend.entries]
         table = [
@@ -247,15 +248,16 @@ def samples_blocks(
 
 def separability_blocks(found: ClassSeparability) -> Blocks:
     """The distances of the closest pairs, and which bands help."""
-    pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Told apart"]
+    pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Without bias"]
+    pairs += ["By chance", "Told apart"]
     bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
     others = len(found.pairs) - MOST_PAIRS
     more = f" The closest pairs; {count(others)} more are further apart." if others > 0 else ""
     of_all = "Jeffries-Matusita distance of all pairs of classes, bands added in the order in which they help."
     return [
         *(Block("words", reading) for reading in found.readings),
-        _table("Table of distances", pairs, found.written_pairs, text_columns=(0, 1, 5)),
-        Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}.{more}"),
+        _table("Table of distances", pairs, found.written_pairs, text_columns=(0, 1, 7)),
+        Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}.{more} {BIAS}"),
         drawing("plot-separability", figures.separability_matrix, found),
         Block("heading", "Which bands help"),
         _table("Table of bands", bands, found.written_bands),
@@ -280,7 +282,13 @@ def agreement_blocks(found: MapAccuracy, where: str = "", remark: str = HELD_OUT
         Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {kappa}."),
         _table("Confusion matrix, rows reference, columns map", head, rows),
         Block("remark", told + remark),
+        *([Block("remark", found.groups.sentence)] if _is_grouped(found) else []),
     ]
+
+
+def _is_grouped(found: MapAccuracy) -> TypeGuard[HeldOutAccuracy]:
+    """Whether areas were held out together because they are close to each other."""
+    return isinstance(found, HeldOutAccuracy) and bool(found.groups.distance)
 
 
 def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:

@@ -280,6 +280,7 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
         "terms": [_term(row, deviation) for row, deviation in ranked[:SHOWN_TERMS]],
         "left_out": max(len(ranked) - SHOWN_TERMS, 0),
         "inferred": table.has_errors,
+        "tested": table.has_errors and table.interval == "confidence",
         "with_odds": table.log_odds,
         "with_outcomes": len(table.outcomes) > 1,
         "reference": "" if table.reference is None else quoted(table.reference),
@@ -292,9 +293,9 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
 
 
 def _no_errors(model: Any, table: CoefficientTable) -> str:
-    """Why there are no standard errors; empty where there are some."""
+    """Why there are no standard errors or confidence intervals; empty where there are some."""
     if table.has_errors:
-        return ""
+        return "" if table.interval == "confidence" else "; ".join(table.notes)
     if hasattr(model, "summary"):
         return f"There are no intervals: {table.reason}"
     return "This kind of model estimates its coefficients without standard errors."
@@ -333,7 +334,7 @@ def _size(row: Coefficient, deviation: float = math.nan) -> float:
     if math.isinf(row.estimate):
         return math.inf
     if not math.isnan(row.std_error):
-        return abs(row.z) if math.isfinite(row.z) else 0.0
+        return row.size if math.isfinite(row.size) else 0.0
     return abs(row.estimate) if math.isnan(deviation) else abs(row.estimate * deviation)
 
 
@@ -377,9 +378,9 @@ def confusion_section(data: ReportData) -> dict[str, Any]:
 
 
 def _measures(data: ReportData) -> list[str]:
-    """The measures of each class; the AUC of two classes is the same for both, and told with its curve."""
+    """The measures of each class; the AUC of the positive class is told with its curve."""
     known = {found.metric for found in data.evaluation.estimates}
-    return [m for m in CLASS_MEASURES if m in known and (m != "auc" or len(data.classes) > 2)]
+    return [m for m in CLASS_MEASURES if m in known and (m != "auc" or data.evaluation.positive is None)]
 
 
 def _class_lines(data: ReportData) -> list[dict[str, Any]]:
@@ -407,11 +408,11 @@ def roc_section(data: ReportData) -> dict[str, Any]:
         pairs = f"A row of a class scores above a row of another class in {percent(auc.value)} of all pairs"
         sentence = f"{pairs}, averaged over the classes: {known}."
     else:
-        pairs = f"A row of {quoted(curve.positive)} scores above a row of the other class"
+        other = "the other class" if len(data.classes) == 2 else "another class"
+        pairs = f"A row of {quoted(curve.positive)}, the positive class, scores above a row of {other}"
         sentence = f"{pairs} in {percent(auc.value)} of all pairs: {known}."
-    if data.comparison is not None and data.comparison.metric == "auc":
-        within = measured("auc", data.compared_by[0])
-        sentence += f" Within the folds, where scores are of one fit and models were compared, it is {within}."
+    if (within := data.validated("auc")) is not None:
+        sentence += f" AUC of the curve: all rows pooled. Mean AUC within the folds: {measured('auc', within[0])}."
     return {"sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
 
 
@@ -422,9 +423,9 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
     evaluation = data.evaluation
     if not evaluation.calibration:
         return {"absent": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES}
-    bins, curve, error = evaluation.calibration, evaluation.roc, evaluation["ece"]
+    bins, error = evaluation.calibration, evaluation["ece"]
     # Of two classes one tells all: the other's probabilities are the complement.
-    shown = bins[curve.positive] if isinstance(curve, Roc) else bins
+    shown = bins if evaluation.positive is None else {evaluation.positive: bins[evaluation.positive]}
     return {
         "distance": f"{100 * error.value:.1f}",
         "distance_interval": f"{100 * error.low:.1f} to {100 * error.high:.1f}",
@@ -447,7 +448,10 @@ def _calibration_sentences(data: ReportData) -> list[str]:
         are = "too sure: extreme ones come true less often than they say"
     else:
         are = "too timid: the truth is more clear-cut than they say"
-    known = f"slope of the log-odds {slope:.2f}, standard error {error:.2f}; 1 is right"
+    known = (
+        f"slope of the log-odds {slope:.2f}, standard error {error:.2f}; 1 is right; calibration in the large "
+        f"{line.in_the_large:.2f}, standard error {line.in_the_large_error:.2f}; 0 is right"
+    )
     return [*largest, f"Probabilities are {are} ({known})."]
 
 
@@ -637,7 +641,7 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
     table = _cost_table(data.costs)
     if not every:
         return {} if table is None else {"every": [], "cost_table": table}
-    # First comes the second of two classes, else the one that is missed most often.
+    # First comes the positive class, else the one that is missed most often.
     recall = dict(zip(data.confusion.classes.tolist(), data.confusion.recall.tolist(), strict=True))
     first = every[0] if len(every) == 1 else min(every, key=lambda found: recall[found.label])
     ratio, are_probabilities = cost_ratio(data.costs, first.label), bool(data.evaluation.calibration)

@@ -208,12 +208,13 @@ class ReportData:
         assert self.comparison is not None
         return validation.mean(self.winner), *validation.interval(self.winner, level=self.comparison.level)
 
-    @property
-    def compared_by(self) -> tuple[float, float, float]:
-        """What the models were compared by, of the winner, with its interval."""
-        assert self.comparison is not None
-        validation, metric = self.comparison.cross_validation, self.comparison.metric
-        return validation.mean(self.winner, metric), *validation.interval(self.winner, metric, self.comparison.level)
+    def validated(self, metric: str) -> tuple[float, float, float] | None:
+        """A ranking measure or the loss of the comparison as its table has it: the AUC is the mean of the splits."""
+        if self.comparison is None or (metric != self.comparison.metric and metric != "auc"):
+            return None
+        validation = self.comparison.cross_validation
+        ends = validation.interval(self.winner, metric, self.comparison.level)
+        return validation.mean(self.winner, metric), *ends
 
     @cached_property
     def class_rows(self) -> Array:
@@ -258,12 +259,12 @@ def _rare_class(data: ReportData) -> str:
     label = data.rare_class
     recall, precision = data.evaluation["recall", label], data.evaluation["precision", label]
     interval = between("recall", recall.low, recall.high)
-    named = "" if math.isnan(precision.value) else f"; of the rows it calls so, {percent(precision.value)} are"
-    called = {1: "", 2: ", the rarer class,"}.get(len(data.classes), ", a rare class,")
-    called = called if data.has_rare_class else ", the class it finds least,"
+    named = "" if math.isnan(precision.value) else f"; precision {percent(precision.value)}"
+    rows = data.confusion.counts.sum(axis=1)
+    share = float(rows[data.confusion.classes.tolist().index(label)] / rows.sum())
     return (
-        f"Of the rows of {quoted(label)}{called} it finds {percent(recall.value)}{f' ({interval})' if interval else ''}"
-        f"{named}."
+        f"Recall of {quoted(label)} ({percent(share)} of the rows): {percent(recall.value)}"
+        f"{f' ({interval})' if interval else ''}{named}."
     )
 
 
@@ -273,7 +274,7 @@ def _standing(data: ReportData) -> str:
     if comparison is None or len(comparison.ranking) <= 2:
         return _errors(data)
     if not is_better(comparison, winner, BASELINE):
-        return _nothing_learned(comparison, winner)
+        return _nothing_learned(data, comparison, winner)
     return _ties(comparison, winner)
 
 
@@ -347,7 +348,7 @@ def _result(data: ReportData) -> list[str]:
             _hidden(data),
         ]
     if not is_better(comparison, winner, BASELINE):
-        return [_nothing_learned(comparison, winner), _hidden(data)]
+        return [_nothing_learned(data, comparison, winner), _hidden(data)]
     found = f"the right class for {percent(accuracy)} of rows it has not seen{sure}"
     n_models = len(comparison.ranking) - 1
     first = (
@@ -383,18 +384,13 @@ def _hidden(data: ReportData) -> str:
     )
 
 
-def _nothing_learned(comparison: Comparison, winner: str) -> str:
-    share = percent(comparison.cross_validation.mean(BASELINE))
-    always = (
-        "the baseline, which knows how frequent the classes are and nothing else: always naming the most frequent one "
-        f"is right for {share} of the rows"
-    )
+def _nothing_learned(data: ReportData, comparison: Comparison, winner: str) -> str:
+    metric, (label, share) = metric_name(comparison.metric), data.confusion.most_frequent
+    always = f"the baseline by {metric} (majority class {quoted(label)}: {percent(share)} of the rows)"
     if any(is_better(comparison, name, BASELINE) for name in comparison.ranking):
         return f"{winner}, which was chosen, is not clearly better than {always}. Other models are better."
-    return (
-        f"No model is clearly better than {always}. What these columns say about the classes, if anything, does not "
-        "show in these rows."
-    )
+    by_auc = " ".join(comparison.better_by_auc())
+    return f"No model is clearly better than {always}.{f' {by_auc}' if by_auc else ''}"
 
 
 def _ties(comparison: Comparison, winner: str) -> str:
@@ -434,8 +430,7 @@ def _key_figures(data: ReportData) -> list[dict[str, str]]:
     others = ("balanced_accuracy", "auc", "log_loss", "cost")
     wanted += [(metric, "", evaluation[metric]) for metric in others if metric in evaluation]
     found += [(metric, called, (one.value, one.low, one.high)) for metric, called, one in wanted]
-    compared = data.comparison and data.comparison.metric
-    found = [(metric, called, data.compared_by if metric == compared else value) for metric, called, value in found]
+    found = [(metric, called, data.validated(metric) or value) for metric, called, value in found]
     return [
         {"metric": metric, "called": called, "value": measured(metric, value), "interval": between(metric, *ends)}
         for metric, called, (value, *ends) in found
@@ -455,7 +450,7 @@ def conclusions_section(data: ReportData) -> dict[str, Any]:
     return {
         "noise": _noise(data),
         "costs": _other_costs(data),
-        "shares": _other_shares(data.confusion),
+        "shares": _other_shares(data.confusion, data.evaluation.positive),
         "rows": _more_rows(data),
         "drawing": None if curve is None else drawing("plot-learning", learning_curve, curve),
     }
@@ -504,20 +499,21 @@ def _best_words(found: Thresholds, ratio: float) -> str:
     return f"the best threshold for {label} is {threshold} and finds {sensitivity} of the class"
 
 
-def _other_shares(confusion: ConfusionMatrix) -> list[str]:
+def _other_shares(confusion: ConfusionMatrix, positive: Any) -> list[str]:
     recalls = confusion.recall
     if np.isnan(recalls).any():
         return ["Some class has no rows here: what happens where it is frequent cannot be told."]
     equal = f"Were all classes equally frequent, {percent(float(recalls.mean()))} of the rows would be right."
-    if len(recalls) != 2:
+    if positive is None:
         return [f"{equal} Accuracy moves towards the recall of whatever class becomes more frequent."]
-    # How the precision of the second class changes where the class is rarer.
-    sensitivity, specificity = float(recalls[1]), float(confusion.specificity[1])
-    share = float(confusion.counts[1].sum() / confusion.total)
+    # How the precision of the positive class changes where the class is rarer.
+    k = confusion.classes.tolist().index(positive)
+    sensitivity, specificity = float(recalls[k]), float(confusion.specificity[k])
+    share = float(confusion.counts[k].sum() / confusion.total)
     now, rarer = (precision_at(part, sensitivity, specificity) for part in (share, share / 10))
     return [
         equal,
-        f"Of the rows called {quoted(confusion.classes[1])}, {percent(now)} are right at its present share of "
+        f"Of the rows called {quoted(confusion.classes[k])}, {percent(now)} are right at its present share of "
         f"{percent(share)}; were it ten times rarer, {percent(rarer)} would be, with the same model and threshold.",
     ]
 
@@ -634,6 +630,8 @@ def write_report(
     n_rows = data.evaluation.n_rows if data.rows is None else len(data.rows.y)
     facts = [] if source is None else [Path(source).name]
     facts += [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]
+    if data.evaluation.positive is not None:
+        facts.append(f"positive class {quoted(data.evaluation.positive)}")
     if data.comparison is not None:
         facts.append(several(len(data.comparison.ranking) - 1, "model") + " and a baseline")
     return write_page(path, "report.html", title or title_of(data), facts, sections, words=words)

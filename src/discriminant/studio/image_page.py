@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 KINDS = (".tif", ".tiff", ".png", ".jpg", ".jpeg")
 _MODELS = {
+    "auto": "Chosen by held-out areas",
     "maximum-likelihood": "Maximum likelihood",
     "lda": "Linear discriminant analysis",
     "minimum-distance": "Nearest mean",
@@ -136,7 +137,7 @@ class ImagePage:
 
     def _map_controls(self) -> None:
         with step("Map", 3):
-            self.model = ui.select(_MODELS, value="maximum-likelihood", label="Model").props("dense outlined")
+            self.model = ui.select(_MODELS, value="auto", label="Model").props("dense outlined")
             self.layer = ui.select(_LAYERS, value="map", label="Layer").props("dense outlined")
             self.reject = ui.checkbox("Leave out pixels unlike any class")
             self.opacity = Slider("Opacity of the map", 0, 100, 60).moved(self._set_opacity)

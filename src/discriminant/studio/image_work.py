@@ -25,6 +25,7 @@ import numpy as np
 import shapely
 
 from ..arrays import Array
+from ..data import as_rows
 from ..engine import ProgressOption
 from ..errors import DiscriminantError, InputError
 from ..files import write_whole
@@ -34,7 +35,7 @@ from ..raster.classify import classify_image
 from ..raster.colours import class_colours, rgb
 from ..raster.figures import png, shown_bands
 from ..raster.image import Image, apply_affine, extra, open_image
-from ..raster.models import held_out_accuracy, image_model, pixel_classifier, valued_rows
+from ..raster.models import fit_image_model, held_out_accuracy, image_model, pixel_classifier, valued_rows
 from ..raster.samples import Samples, draw_samples
 from ..raster.separability import ClassSeparability, class_separability
 from ..report.raster_page import write_raster_report
@@ -346,8 +347,7 @@ class ImageWork:
             raise InputError("Draw areas of two classes or more.")
         samples = draw_samples(self.image, self.drawn_areas())
         _ = samples.statistics  # worked out here, in a thread
-        X, y, _ = samples.to_training()
-        model = image_model(name, samples.classes.tolist()).fit(X, y)
+        model = fit_image_model(image_model(name, samples.classes.tolist()), samples)
         legend, score = pixel_classifier(model, None, reject, self._shades(samples))
         unlike = _if_known(lambda: pixel_classifier(model, None, REJECT, self._shades(samples)))
         self.trained = Trained(name, model, samples, legend, score, reject, unlike)
@@ -396,14 +396,13 @@ class ImageWork:
 
     def code(self) -> tuple[str, str]:
         """The same as Python and as a command."""
-        name = "maximum-likelihood" if self.trained is None else self.trained.name
+        name = "auto" if self.trained is None else self.trained.name
         reject = None if self.trained is None else self.trained.reject
         areas = self.store.name
         python = (
-            "from discriminant.raster import classify_image, draw_samples, image_model\n\n"
+            "from discriminant.raster import classify_image, draw_samples, fit_image_model, image_model\n\n"
             f"samples = draw_samples({self.label!r}, {areas!r}, 'class')\nprint(samples.statistics)\n"
-            "X, y, area = samples.to_training()\n"
-            f"model = image_model({name!r}, samples.classes.tolist()).fit(X, y)\n"
+            f"model = fit_image_model(image_model({name!r}, samples.classes.tolist()), samples)\n"
             f"classify_image(model, {self.label!r}, 'map.tif', reject={reject!r})\n"
         )
         words = ["discriminant", "raster", "classify", self.label, "--areas", areas, "--class-field", "class"]
@@ -453,7 +452,8 @@ def _coloured(trained: Trained, layer: str, values: Array, valid: Array) -> byte
     if layer == "probability":
         p = np.zeros(seen.size)
         for rows, where in valued_rows(pixels, seen):
-            p[where] = trained.model.predict_proba(rows).max(axis=1)
+            named = as_rows(rows, trained.samples.band_names)
+            p[where] = trained.model.predict_proba(named).max(axis=1)
         return _png((255 * p).astype(np.uint8).reshape(1, *valid.shape), valid)
     if layer == "unlike":
         if trained.unlike is None:

@@ -112,6 +112,8 @@ class TablePage:
         with step("Result", 4):
             self.chosen = ui.select([], label="Model to look at").props("dense outlined")
             self.chosen.on_value_change(self._look_at)
+            self.positive = ui.select([], label="Positive class").props("dense outlined")
+            self.positive.on_value_change(self._judge_by)
             with ui.row().classes("buttons"):
                 self.report = self._download("Report", self._report)
                 self.keep = self._download("Model file", self._save)
@@ -134,9 +136,11 @@ class TablePage:
     def _enable(self) -> None:
         """Controls are ready where what they need is there."""
         file, table, compared = self.state.file, self.state.table, self.state.compared
+        of_two = None if compared is None or compared.positive is None else compared
         for control, there in (
             (self.target, file), (self.drop, file), (self.compare, table), (self.chosen, compared),
-            (self.report, compared), (self.keep, compared),
+            (self.positive, of_two), (self.report, compared),
+            (self.keep, compared),
         ):  # fmt: skip
             control.set_enabled(there is not None)
 
@@ -220,6 +224,8 @@ class TablePage:
             names = [name for name in state.compared.comparison.ranking if name in state.compared.made]
             self.chosen.set_options(names, value=state.model)
             self.models.set_value(list(state.compared.made))
+            two = state.compared.positive is not None
+            self.positive.set_options(state.compared.table.classes if two else [], value=state.compared.positive)
         self._show(tab)
 
     async def _look_at(self, event: Any) -> None:
@@ -228,6 +234,16 @@ class TablePage:
             return
         if await self.writing.run(compared.data, event.value) is not None:
             self.state.model = event.value
+            self._show(self.tabs.value)
+
+    async def _judge_by(self, event: Any) -> None:
+        """Another positive class: its curves, thresholds and errors of calibration are shown."""
+        compared = self.state.compared
+        if compared is None or event.value in (None, compared.positive):
+            return
+        turned = compared.with_positive(event.value)
+        if await self.writing.run(turned.data, self.state.model) is not None:
+            self.state.compared = turned
             self._show(self.tabs.value)
 
     async def _report(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -154,6 +154,16 @@ class Compared:
     fitted: dict[str, Any] = field(default_factory=dict)
     told: dict[str, ReportData] = field(default_factory=dict)
 
+    @property
+    def positive(self) -> Any:
+        """The positive class; None of more than two."""
+        return self.comparison.cross_validation.positive
+
+    def with_positive(self, label: Any) -> Compared:
+        """The same comparison with another positive class: what two classes are compared by does not depend on it."""
+        validation = replace(self.comparison.cross_validation, positive=label)
+        return Compared(self.table, replace(self.comparison, cross_validation=validation), self.made, self.fitted)
+
     def model(self, name: str) -> Any:
         """A model of the comparison, fitted to all rows."""
         if name not in self.fitted:
@@ -197,17 +207,20 @@ class Compared:
         """The comparison and a model, as Python and as commands."""
         classes = sorted({MODELS[one] for one in self.made})
         imports = ", ".join([*classes, "compare", "open_table", "read_training", "save"])
+        positive = "" if self.positive is None else f", positive={self.positive!r}"
         whole = {one: new_model(one, self.table.training.schema).__repr__(N_CHAR_MAX=10**6) for one in self.made}
         models = "".join(f"    {one!r}: {written},\n" for one, written in whole.items())
         python = (
             f"from discriminant import {imports}\n\n{self.table.python()}models = {{\n{models}}}\n"
-            'comparison = compare(models, training.rows, training.y, on_failure="leave_out")\nprint(comparison)\n'
+            f'comparison = compare(models, training.rows, training.y{positive}, on_failure="leave_out")\n'
+            "print(comparison)\n"
             f"model = models[{name!r}].fit(training.rows, training.y)\n"
             "save(model, 'model.dsc', schema=training.schema, training=training.seen())\n"
         )
         words = self.table.words()
+        chosen = [] if self.positive is None else ["--positive", str(self.positive)]
         commands = [
-            ["discriminant", "compare", *words, "--models", ",".join(self.made), "--report", "report.html"],
+            ["discriminant", "compare", *words, "--models", ",".join(self.made), *chosen, "--report", "report.html"],
             ["discriminant", "fit", *words, "--model", name, "-o", "model.dsc"],
         ]
         return python, "\n".join(map(shlex.join, commands))
@@ -246,7 +259,7 @@ class Compared:
         if hasattr(model, "predict_proba"):
             why = str(Decision().explain(posterior(model, schema.rows(row[None]))))
         if hasattr(model, "decision_function"):
-            spoken = contributions(model, row, seen["means"], schema.sources, self.raw_values(row))
+            spoken = contributions(model, row, seen["means"], schema, self.raw_values(row))
         changes = nearest_changes(model, row, self._spread, seen["lowest"], seen["highest"], fixed=fixed, schema=schema)
         return WhatIfFound(changes.label, why, spoken, changes)
 

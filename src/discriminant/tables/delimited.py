@@ -219,6 +219,7 @@ def find_dialect(
         delimiter = sign or _found_delimiter(text, whole, quote)
     runs = delimiter == " " and re.search(r"\S {2,}\S|^ +\S", text, re.MULTILINE) is not None
     records, blank_lines = _records(text, whole, delimiter, quote, runs, label)
+    _refuse_orange(records, label)
     first, *rows = _even(records, delimiter)
     columns = _different(rows, len(first))
     header = _has_header(first, columns, codes, known) if asked.header is None else asked.header
@@ -280,6 +281,24 @@ def _refuse_binary(text: str, label: str) -> None:
 _SEPARATOR_LINE = re.compile(r"sep=([^\r\n])[ \t]*(?:\r\n?|\n)(?=.)", re.IGNORECASE)
 _REMARKS = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n))+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+$")
+
+
+_ORANGE_TYPES = frozenset({"c", "d", "s", "t", "continuous", "discrete", "string", "time", "datetime", "basket"})
+_ORANGE_FLAGS = ("class", "meta", "ignore", "i", "m", "weight")
+
+
+def _refuse_orange(records: Records, label: str) -> None:
+    """Refuse a table of Orange with three header lines: names, types and flags, which are no rows."""
+    if len(records) < 3:
+        return
+    kinds, flags = ([value.strip() for value in record] for record in records[1:3])
+    typed = all(kind.lower() in _ORANGE_TYPES or len(kind.split()) > 1 for kind in kinds)
+    flagged = all(not flag or "=" in flag or flag.split()[0].lower() in _ORANGE_FLAGS for flag in flags)
+    if typed and any(kind.lower() in _ORANGE_TYPES for kind in kinds) and flagged:
+        raise InputError(
+            f"{label} is a table of Orange (.tab) with three header lines: names, types and flags. Expected one line "
+            "of names. Delete the second and third line, or save it as CSV."
+        )
 
 
 def _without_remarks(text: str) -> tuple[str | None, int, str]:

@@ -7,7 +7,6 @@ that is read once, part by part. Who decides (`training.ColumnLearner`) cannot t
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from ..arrays import Array
 from ..results import Finding, percent, several
+from .identifiers import MAX_NAMED_CODES, MIN_ROWS, Numbering, Order, whole_numbers
 from .levels import MISSING_PLACE, LevelPlaces
 from .recognition import PLAIN, Notation, date_sentinels, sentinels
 from .schema import (
@@ -32,11 +32,8 @@ from .schema import (
     total,
 )
 
-#: A column called an id with more different numbers than this tells rows, or who they belong to, apart.
-MOST_NAMED_CODES = 20
 #: Below this many rows a column may tell the classes apart by chance.
 FEWEST_ROWS = 20
-_ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$|^id(?:[_\W]|$)", re.IGNORECASE)
 #: Columns are compared on this many rows first, and on all rows only if these do not decide it.
 _SAMPLE_ROWS = 2000
 #: Whole numbers of eight digits may be days.
@@ -102,8 +99,11 @@ class Facts(Protocol):
     def rows_with(self, column: Column, numbers: Sequence[float]) -> int:
         """How many rows have one of these numbers."""
 
-    def is_identifier(self, column: Column, own: Range) -> bool:
-        """Whether a column of numbers tells rows apart."""
+    def numbering(self, column: Column) -> Numbering | None:
+        """How the whole numbers of a column are spaced and ordered; None where they cannot identify anything."""
+
+    def order(self, column: Column) -> Order:
+        """How often the numbers of a column rise and fall from row to row."""
 
     def differing(self, column: Column, least: int) -> int:
         """In how many rows a column of numbers differs from its most frequent value; ``least`` or more are enough."""
@@ -159,7 +159,7 @@ class TableFacts:
 
     def few_values(self, column: Column) -> Array | None:
         numbers, place = self._first.numbers(column)
-        if numbers.different[place] > MOST_NAMED_CODES:
+        if numbers.different[place] > MAX_NAMED_CODES:
             return None
         values = np.unique(self._values(column))
         return values[~np.isnan(values)]
@@ -173,14 +173,18 @@ class TableFacts:
     def rows_with(self, column: Column, numbers: Sequence[float]) -> int:
         return int(np.count_nonzero(np.isin(self._values(column), numbers)))
 
-    def is_identifier(self, column: Column, own: Range) -> bool:
-        if not may_number_rows(column.name, own, self.n_rows):
-            return False
-        exact = self.data[column.name]
-        whole = pa.types.is_integer(exact.type)  # as floats, large numbers that differ may be one
-        values = np.asarray(exact.drop_null().to_numpy()) if whole else self._values(column)
-        values = values[~np.isnan(values)]
-        return bool(np.all(np.floor(values) == values)) and numbers_are_identifier(column.name, values)
+    def numbering(self, column: Column) -> Numbering | None:
+        numbers, place = self._first.numbers(column)
+        few = numbers.different[place] <= min(MAX_NAMED_CODES, MIN_ROWS - 1)
+        if few or not numbers.whole[place]:
+            return None
+        values = whole_numbers(self.data[column.name], self._values(column))
+        return None if values is None or not values.size else Numbering.of(values)
+
+    def order(self, column: Column) -> Order:
+        found = Order()
+        found.update(_present(self._values(column)))
+        return found
 
     def differing(self, column: Column, least: int) -> int:
         for part in dict.fromkeys((self._first, self._whole)):
@@ -347,6 +351,11 @@ class NumberColumns:
         return self._counts[1]
 
     @cached_property
+    def whole(self) -> Array:
+        """Which columns hold whole numbers alone, but for missing values."""
+        return ((np.floor(self.values) == self.values) | np.isnan(self.values)).all(axis=1)
+
+    @cached_property
     def tell_classes_apart(self) -> Array:
         """Which columns alone give every row its class."""
         return tell_classes_apart(self.values, self._classes, True)
@@ -354,28 +363,6 @@ class NumberColumns:
 
 def _present(values: Array) -> Array:
     return values[~np.isnan(values)]
-
-
-def is_named_id(name: str) -> bool:
-    """Whether a column is called an identifier."""
-    return _ID_NAME.search(name) is not None or name.endswith(("Id", "ID"))
-
-
-def may_number_rows(name: str, own: Range, n_rows: int) -> bool:
-    """Whether the numbers of a column may tell rows apart, by their range or by its name."""
-    missing, lowest, highest, _ = own
-    surplus = highest - lowest - (n_rows - missing - 1)
-    return abs(surplus) <= 2 * math.ulp(max(abs(lowest), abs(highest))) or is_named_id(name)
-
-
-def numbers_are_identifier(name: str, values: Array) -> bool:
-    """Whether whole numbers tell rows apart: consecutive and all different, or called an id and not just a few."""
-    n = values.size
-    if n < FEWEST_ROWS or not np.isfinite(values).all():
-        return False
-    n_different = np.unique(values).size
-    consecutive = n_different == n and int(values.max()) - int(values.min()) == n - 1
-    return bool(consecutive or (is_named_id(name) and n_different > min(MOST_NAMED_CODES, n - 1)))
 
 
 def tell_classes_apart(columns: Array, codes: Array | None, ordered: bool) -> Array:

@@ -23,19 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Array
-from .facts import (
-    FEWEST_ROWS,
-    FIRST_DAY,
-    LAST_DAY,
-    MOST_NAMED_CODES,
-    Levels,
-    Range,
-    hashed,
-    is_named_id,
-    may_number_rows,
-    range_of_numbers,
-    seem_missing,
-)
+from .facts import FEWEST_ROWS, FIRST_DAY, LAST_DAY, Levels, Range, hashed, range_of_numbers, seem_missing
+from .identifiers import Numbering, Order, whole_numbers
 from .levels import UNSEEN_PLACE, LevelPlaces
 from .recognition import DAY_NUMBERS, may_be_sentinel
 from .schema import Column, distinct_texts, is_numeric, read_numbers
@@ -190,7 +179,10 @@ class Numbers:
         self.column, self.codes, self.most = column, codes, most
         self.rows = self.missing = 0
         self.low, self.high, self.mean = np.inf, -np.inf, 0.0
-        self.whole = self.days = True
+        self.days = True
+        #: None where some numbers are not whole.
+        self.numbering: Numbering | None = Numbering()
+        self.order: Order | None = Order()
         #: Sums of words: of rows times values, of values, and of rows without a value.
         self.product = self.content = 0
         self.empty = Entry()
@@ -205,7 +197,7 @@ class Numbers:
         """Add a part of the column."""
         numbers = read_numbers(self.column, values, self.codes)[0]
         own = range_of_numbers(self.column.name, numbers, int(part.numbers[0]) if part.numbers.size else 0)
-        words = part.words
+        words, whole = part.words, None if self.numbering is None else whole_numbers(values, numbers)
         if own[0]:
             missing = np.isnan(numbers)
             self.empty.add(grouped(np.zeros(own[0], dtype=np.int64), 1, _chosen(part, missing), words[missing])[0])
@@ -213,7 +205,7 @@ class Numbers:
         self._add_range(own, numbers.size)
         if not numbers.size:
             return
-        self.whole = self.whole and bool(np.all(np.floor(numbers) == numbers))
+        self._number_rows(whole, numbers)
         self.days = self.days and self._all_days(own, values)
         hashes = hashed(numbers)
         self.content = (self.content + _sum(hashes)) & _WORD
@@ -230,7 +222,15 @@ class Numbers:
     def merge(self, other: Numbers) -> None:
         self.empty.add(other.empty)
         self._add_range((other.missing, other.low, other.high, other.mean), other.rows)
-        self.whole, self.days = self.whole and other.whole, self.days and other.days
+        self.days = self.days and other.days
+        if self.numbering is None or other.numbering is None:
+            self.numbering = None
+        else:
+            self.numbering.merge(other.numbering)
+        if self.order is None or other.order is None:
+            self.order = None
+        else:
+            self.order.merge(other.order)
         self.content = (self.content + other.content) & _WORD
         self.product = (self.product + other.product) & _WORD
         if other.counts is None or self.counts is None:
@@ -241,6 +241,15 @@ class Numbers:
             self.ends = None
         else:
             self._add_ends(other.ends)
+
+    def _number_rows(self, whole: Array | None, numbers: Array) -> None:
+        """Add the present values of further rows, as whole numbers where they are."""
+        assert self.order is not None
+        self.order.update(numbers)
+        if whole is None or self.numbering is None:
+            self.numbering = None
+        else:
+            self.numbering.update(whole)
 
     def _add_range(self, own: Range, rows: int) -> None:
         missing, low, high, mean = own
@@ -299,7 +308,9 @@ class Numbers:
         rows = np.array([entry.rows for entry in kept])
         found.rows, found.low, found.high = int(rows.sum()), float(values.min()), float(values.max())
         found.mean = float(np.average(values, weights=rows))
-        found.whole, found.days = bool(np.all(np.floor(values) == values)), False
+        whole = np.array_equal(values, np.floor(values)) and np.abs(values).max() < 2.0**63
+        found.numbering = Numbering.of_counts(values.astype(np.int64), rows) if whole else None
+        found.order, found.days = None, False
         words = [int(word) for word in hashed(values)]
         found.content = sum(word * entry.rows for word, entry in zip(words, kept, strict=True)) & _WORD
         found.product = sum(word * entry.words for word, entry in zip(words, kept, strict=True)) & _WORD
@@ -432,15 +443,16 @@ class PassFacts:
     def rows_with(self, column: Column, numbers: Sequence[float]) -> int:
         return sum(self._ends[column.name].get(value, 0) for value in numbers)
 
-    def is_identifier(self, column: Column, own: Range) -> bool:
-        found = self._numbers_of(column)
-        if found.rows < FEWEST_ROWS or not found.whole or not may_number_rows(column.name, own, self.n_rows):
-            return False
-        n_different = self._most + 1 if found.counts is None else len(found.counts)
-        if is_named_id(column.name) and n_different > min(MOST_NAMED_CODES, found.rows - 1):
-            return True
-        consecutive = found.high - found.low == found.rows - 1
-        return bool(consecutive and found.content == _content_of_run(int(found.low), found.rows))
+    def numbering(self, column: Column) -> Numbering | None:
+        found = self._numbers_of(column).numbering
+        return found if found is not None and found.rows else None
+
+    def order(self, column: Column) -> Order:
+        found = self._numbers_of(column).order
+        if found is None:  # of different values with their rows
+            found = self._read({column.name: Numbers(column, self._codes, self._most)})[column.name].order
+        assert found is not None
+        return found
 
     def differing(self, column: Column, least: int) -> int:
         found = self._numbers_of(column)
@@ -530,11 +542,3 @@ def _one_class_each(groups: Sequence[Entry], n_rows: int) -> bool:
     """Whether each group has rows of one class only, and groups are large."""
     there = [entry for entry in groups if entry.rows]
     return len(there) <= n_rows / 5 and all(entry.klass != _SEVERAL for entry in there)
-
-
-def _content_of_run(first: int, rows: int) -> int:
-    """The sum of the words of consecutive whole numbers."""
-    step, content = 1 << 20, 0
-    for start in range(first, first + rows, step):
-        content += _sum(hashed(np.arange(start, min(start + step, first + rows), dtype=np.float64)))
-    return content & _WORD

@@ -358,6 +358,10 @@ _NOMINAL = frozenset(
         "supplier team treatment type vendor ward zone"
     )
 )
+_POSTCODE = re.compile(
+    r"(?:^|[_\W])(?:zip|plz|(?:zip|post|postal)[ ._-]?codes?)(?:$|[_\W\d])|Zip$|[zZ]ipCode|[pP]ost(?:al)?Code",
+    re.IGNORECASE,
+)
 #: Beside one of these words a number is counted or measured.
 _MEASURED = frozenset(
     _WORD.findall("age amount count days grade level n num number rate rank score size stage total year years")
@@ -531,6 +535,15 @@ def is_nominal(name: str, n_values: int) -> bool:
     """Whether a few whole numbers are the codes of something that has no order, by the column's name."""
     words = set(words_of(name))
     return 2 < n_values <= _MOST_NOMINAL and bool(words & _NOMINAL) and not words & _MEASURED
+
+
+def is_postcode(name: str) -> bool:
+    """Whether a column is called a postal code: whole numbers there are no amounts.
+
+    >>> is_postcode("ZIP code"), is_postcode("zipcode"), is_postcode("zipper")
+    (True, True, False)
+    """
+    return _POSTCODE.search(name) is not None
 
 
 def spelling_key(text: str) -> str:

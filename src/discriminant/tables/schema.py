@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -218,6 +218,17 @@ class Column:
         ):
             raise InputError(f"The shares of column {self.name!r} are not one number from 0 to 1 for each coded level.")
 
+    @property
+    def with_unseen_as_reference(self) -> Column:
+        """The column with levels that training had not coded as the most frequent level, not as the average."""
+        return replace(self, shares=tuple(float(level == self.reference) for level in self.coded_levels))
+
+    @property
+    def unseen_as(self) -> str:
+        """What a level that training had not is scored as, in words."""
+        is_level = self.shares == self.with_unseen_as_reference.shares
+        return f"the most frequent one, {self.reference!r}" if is_level else "the average of its levels"
+
     @cached_property
     def place_of_reference(self) -> int:
         """Which coded column the reference has, `REFERENCE_PLACE` for none."""
@@ -373,6 +384,7 @@ class EncodingReport:
     extra: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
+    unseen_as: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_dropped(self) -> int:
@@ -387,6 +399,7 @@ class EncodingReport:
     def note_unseen(self, column: Column, level: str, count: int) -> None:
         levels = self.unseen.setdefault(column.name, Counter())
         levels[level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"] += count
+        self.unseen_as[column.name] = column.unseen_as
         if not column.knows_levels and column.name not in self.unsure:
             self.unsure += (column.name,)
 
@@ -406,7 +419,10 @@ class EncodingReport:
             self.new_missing + other.new_missing,
             _added(self.unseen, other.unseen),
             _added(self.unread, other.unread),
-            *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in ("extra", "absent", "unsure")),
+            extra=tuple(dict.fromkeys(self.extra + other.extra)),
+            absent=tuple(dict.fromkeys(self.absent + other.absent)),
+            unsure=tuple(dict.fromkeys(self.unsure + other.unsure)),
+            unseen_as=self.unseen_as | other.unseen_as,
         )
 
     def describe(self) -> str:
@@ -447,7 +463,7 @@ class EncodingReport:
             rows = several(levels.total(), "row")
             which = "a level" if len(levels) == 1 else "levels"
             unsure = name in self.unsure
-            seen, scored = (", or rare there", OTHER) if unsure else ("", "the average of its levels")
+            seen, scored = (", or rare there", OTHER) if unsure else ("", self.unseen_as[name])
             notes.append(
                 f"{name!r}: {rows} with {which} not seen in training{seen} ({quoted(levels, 3)}), scored as {scored}"
             )
@@ -605,6 +621,16 @@ class Schema:
             report.kept = complete_rows(self.used, data, self.missing_codes, self.missing == "refuse")
             data = data if report.kept.all() else data.filter(report.kept)
         return data, report
+
+    @property
+    def with_unseen_as_reference(self) -> Schema:
+        """The schema with levels that training had not coded as the most frequent level of their column.
+
+        Where scores are not linear in the coded columns, the score of average columns is not an average of the scores
+        of the levels, and need not lie between them.
+        """
+        coded = (each.with_unseen_as_reference if each.kind == "category" else each for each in self.columns)
+        return replace(self, columns=tuple(coded))
 
     def rows(self, X: Any) -> Rows:
         """Coded rows with the names of their columns, and which of these are marks of levels or redundant.

@@ -18,6 +18,7 @@ from ..errors import ColumnError, InputError, LabelError, Message, ParameterErro
 from ..results import Finding, Severity, listed, percent, quoted, several, shown
 from .delimited import MISSING_CODES
 from .facts import Copies, Facts, Levels, Range, TableFacts
+from .identifiers import MAX_NAMED_CODES, MIN_ROWS, Role, is_named_group, is_named_time
 from .levels import BOOLEANS
 from .recognition import (
     DAY_NUMBERS,
@@ -27,6 +28,7 @@ from .recognition import (
     Reading,
     best_reading,
     is_nominal,
+    is_postcode,
     iso_day,
     misspellings,
     read_texts,
@@ -43,6 +45,7 @@ from .schema import (
     Policy,
     Schema,
     Target,
+    as_floats,
     complete_rows,
     is_numeric,
     missing_texts,
@@ -126,6 +129,7 @@ class ColumnLearner:
         self._missing_numbers = missing_numbers(self.codes)
         self._plainly = Notation(sentinels=self._missing_numbers)
         self._few_numbers: list[str] = []
+        self._names: Sequence[str] = ()
 
     def _types_of_columns(self) -> dict[str, str]:
         """What columns are by their types; text of a file may be anything still."""
@@ -155,8 +159,8 @@ class ColumnLearner:
 
     def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
         unwanted = [name for name in names if name in self.options.drop]
-        self._few_numbers = []
-        found = self._with_ranges({name: self._recognised(name) for name in names if name not in unwanted})
+        self._few_numbers, self._names = [], names
+        found = self._with_ranges({name: self.recognised(name) for name in names if name not in unwanted})
         self._rare_levels = {}
         columns: dict[str, Column] = {}
         for name, bare in found.items():
@@ -177,7 +181,7 @@ class ColumnLearner:
     def _say(self, severity: Severity, kind: str, name: str, *message: Part) -> None:
         self.findings.append(Finding(severity, kind, name, Message(*message) if len(message) > 1 else str(message[0])))
 
-    def _recognised(self, name: str) -> Column:
+    def recognised(self, name: str) -> Column:
         """The column with what it is and how it reads: by declaration, else by its type, else by its values."""
         kind = self.facts.type_of(name)
         if name in self.types:
@@ -186,6 +190,9 @@ class ColumnLearner:
             return Column(name, "empty")
         if pa.types.is_boolean(kind):
             return Column(name, "boolean")
+        if pa.types.is_integer(kind) and is_postcode(name):
+            self._say_typed("codes", name, "holds postal codes and is taken as a category", "number")
+            return Column(name, "category")
         if is_numeric(kind):
             return self._day_numbers(name) or self._few_or_many(name)
         if pa.types.is_temporal(kind):
@@ -357,15 +364,38 @@ class ColumnLearner:
         if lowest == highest:
             return self._dropped(column, "constant", f"its only value is {column.shown(lowest)}{beside}")
         self._say_sentinels(column, lowest, highest)
-        if column.kind == "number" and name not in self.types and self.facts.is_identifier(column, self._ranges[name]):
-            reason = "it tells rows apart"
-            self._say_typed("identifier", name, f"is left out: {reason}", "number")
-            return replace(column, dropped=reason)
+        self._say_order(column)
+        if column.kind == "number" and name not in self.types:
+            numbering = self.facts.numbering(column)
+            role = None if numbering is None else numbering.role(name, self._names)
+            if numbering is not None and role is not None:
+                return self._identifier(column, role, numbering.n_distinct)
         if (differing := self.facts.differing(column, self._least)) < self._least:
             rows = "one row" if differing == 1 else f"{differing} rows"
             reason = f"it is the same in all but {rows}{beside}"
             return self._dropped(column, "hardly varies", reason, "warning")
         return replace(column, mean=mean)
+
+    def _identifier(self, column: Column, role: Role, n_distinct: int, kind: str = "number") -> Column:
+        """The column, left out, that identifies rows or groups of rows."""
+        name, reason = column.name, "it looks like an identifier"
+        if role == "groups":
+            reason = f"it looks like an identifier of groups ({n_distinct:,} values)"
+            said = f"Column {name!r} is left out: {reason}. Rows of one group are not independent: name it in fit, "
+            advice: tuple[Part, ...] = ("evaluate and compare with ", Setting("groups", name))
+            self._say("warning", "groups", name, said, *advice, ". Otherwise give ", _typed(name, kind), ".")
+        else:
+            self._say_typed("identifier", name, f"is left out: {reason}", kind)
+        return replace(column, dropped=reason)
+
+    def _say_order(self, column: Column) -> None:
+        """Warn of a time by which the rows are ordered."""
+        name = column.name
+        is_time = column.kind == "date" or (column.kind == "number" and is_named_time(name))
+        if not is_time or self.facts.n_rows - column.missing < MIN_ROWS or not self.facts.order(column).is_ordered:
+            return
+        said = f"The rows are in the order of the time {name!r}. Random folds train on later rows than those held out: "
+        self._say("warning", "row order", name, f"{said}compare models by ", Setting("time", name), ".")
 
     def _say_sentinels(self, column: Column, lowest: float, highest: float) -> None:
         found = [value for value in column.notation.sentinels if value not in self._missing_numbers]
@@ -406,6 +436,8 @@ class ColumnLearner:
             what = "free text" if words > 4 else "an identifier"
             reason = f"nearly every row has a value of its own ({what}: {quoted(list(islice(counts, 2)), 2)})"
             return self._dropped(replace(column, kind="text"), "identifier", reason)
+        if name not in self.types and is_named_group(name) and different > MAX_NAMED_CODES and present >= MIN_ROWS:
+            return self._identifier(replace(column, kind="text"), "groups", different, "category")
         column = self._with_levels(column, counts, levels)
         by_place: Counter[int] = Counter()
         if levels.unlisted:
@@ -536,7 +568,8 @@ def incomplete_left_out(n_left_out: int, n_rows: int, label: str) -> Finding:
 def first_reading(name: str, kind: Any, codes: Sequence[str], options: LearningOptions) -> Column | None:
     """How a column of this type is read before anything is known of its values; None for texts and levels."""
     declared = options.types.get(name)
-    if is_text(kind) or declared == "category" or (options.by_type and pa.types.is_boolean(kind)):
+    postcodes = declared is None and not options.by_type and pa.types.is_integer(kind) and is_postcode(name)
+    if is_text(kind) or declared == "category" or postcodes or (options.by_type and pa.types.is_boolean(kind)):
         return None
     if pa.types.is_temporal(kind) or declared in ("date", *_DATE_KINDS):
         return Column(name, "date", notation=native_dates(kind))
@@ -762,6 +795,8 @@ class TrainingTable:
         The rows of the table that X holds; the others had no label, or missing values under ``missing="drop"``.
     n_dropped : int
         How many others there were.
+    times : array of shape (n_rows,), or None
+        The column that orders the rows in time, as numbers.
     """
 
     X: Any
@@ -773,6 +808,7 @@ class TrainingTable:
     groups: Array | None
     row_numbers: Array
     n_dropped: int
+    times: Array | None = None
 
     @property
     def rows(self) -> Rows:
@@ -812,6 +848,7 @@ def read_training(
     types: Mapping[str, str] | None = None,
     weights: str | None = None,
     groups: str | None = None,
+    time: str | None = None,
     max_levels: int = 50,
     rare: int = 5,
     drop_classes_below: int = 1,
@@ -838,6 +875,9 @@ def read_training(
         is: no number in it is a sentinel, and no level another spelling.
     weights, groups : str, optional
         Columns of row weights, and of groups that belong together in validation.
+    time : str, optional
+        A column of numbers or dates by which rows are ordered in validation (`forward_chaining`). It is learned from as
+        other columns are, unless it is dropped.
     max_levels : int, default=50
         A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
     rare : int, default=5
@@ -886,33 +926,33 @@ def read_training(
     if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
     if isinstance(table, SvmlightReader):
-        return _sparse_training(table, target, weights, groups, options)
+        return _sparse_training(table, (target, weights, groups, time), options)
     target = table.target if target is None else target
     if target is None:
         columns = f". Columns: {quoted(table.columns, 20)}."
         raise ColumnError("Name the target, the column of classes, with ", Setting("target"), columns)
     roles = [name for name in (target, weights, groups) if name is not None]
-    for name in (*roles, *options.drop, *options.types):
+    for name in (*roles, *([] if time is None else [time]), *options.drop, *options.types):
         table.known(name, "target" if name == target else "column")
     if len(set(roles)) < len(roles) or target in options.drop:
         raise ParameterError(f"Target, weights and groups must be different columns that are not dropped, got {roles}.")
     options = replace(options, types={**table.types, **options.types})
-    return _training(table, target, weights, groups, options)
+    return _training(table, (target, weights, groups), time, options)
 
 
-def _training(table: TableReader, target: str, weights: Any, groups: Any, options: LearningOptions) -> TrainingTable:
+def _training(
+    table: TableReader, roles: tuple[str, str | None, str | None], time: str | None, options: LearningOptions
+) -> TrainingTable:
     """The coded rows of a table with named columns; what is learned of rows that are then left out is learned anew."""
     codes = () if table.dialect is None else table.dialect.missing
-    roles = (target, weights, groups)
+    target, weights, groups = roles
     _refuse_unusable(table, options)
     data = table.read()
     n_rows = data.num_rows
     labels, present = raw_labels(data[target], target, codes)
     rows = np.flatnonzero(present)
     data = data if rows.size == n_rows else data.filter(present)
-    findings: list[Finding] = []
-    n_missing = n_rows - rows.size
-    left_out: tuple[Any, ...] = ()
+    findings, left_out, n_missing = list[Finding](), tuple[Any, ...](), n_rows - rows.size
     while True:
         as_written = target in options.types
         learned, classes, found = learn_target(labels, target, table.label, options, n_missing, as_written)
@@ -922,23 +962,23 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
             data, rows, labels = data.filter(wanted), rows[wanted], labels[wanted]
             continue
         decimal = "." if table.dialect is None else table.dialect.decimal
-        row_weights = None if weights is None else _weights(data[weights], weights)
+        row_weights = None if weights is None else column_weights(data[weights], weights)
         learner = ColumnLearner(TableFacts(data, codes, classes, row_weights), codes, options, decimal)
         columns = learner.learn([name for name in data.column_names if name not in roles])
         matters = options.missing != "indicator"
         gaps = [column for column in columns if matters and column.dropped is None and column.missing]
         kept = complete_rows(gaps, data, codes, options.missing == "refuse")
         left = incomplete_left_out(int(np.count_nonzero(~kept)), int(np.count_nonzero(kept)), table.label)
-        findings += found
+        findings += found if kept.all() else [*found, left]
         if kept.all():
             break
-        findings.append(left)
         data, rows, labels, n_missing = data.filter(kept), rows[kept], labels[kept], 0
     schema = Schema(columns, replace(learned, left_out=left_out), options.missing, codes or MISSING_CODES)
     X = schema.encode_batch(data)[0]
     # copies that are in one group are held out together
     copies = Copies.of(X, classes) if groups is None else None
-    findings += learner.findings if copies is None else _without_copies(learner.findings, copies, schema)
+    found = [finding for finding in learner.findings if (finding.kind, finding.column) != ("row order", time)]
+    findings += found if copies is None else _without_copies(found, copies, schema)
     return TrainingTable(
         X=X,
         y=exact_array(learned.classes)[classes],
@@ -946,9 +986,10 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
         schema=schema,
         findings=(*table.findings, *_numbers_as_text(table, data), *findings),
         weights=row_weights,
-        groups=None if groups is None else _groups(data[groups], groups, codes),
+        groups=None if groups is None else column_groups(data[groups], groups, codes),
         row_numbers=rows,
         n_dropped=n_rows - rows.size,
+        times=None if time is None else _times(learner.recognised(time), data[time], codes),
     )
 
 
@@ -984,7 +1025,7 @@ def _numbers_as_text(table: TableReader, data: Any) -> list[Finding]:
     return [Finding("note", "stored as text", None, Message(said, Setting("types"), "."))]
 
 
-def _weights(values: Any, name: str) -> Array | None:
+def column_weights(values: Any, name: str) -> Array | None:
     try:
         numbers = values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
         return check_weights(np.asarray(numbers.to_numpy()), len(values))
@@ -992,7 +1033,7 @@ def _weights(values: Any, name: str) -> Array | None:
         raise WeightError(f"Weights in column {name!r}: {error}") from error
 
 
-def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
+def column_groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     labels, present = raw_labels(values, name, codes)
     if not present.all():
         gaps = several(int(np.count_nonzero(~present)), "row")
@@ -1003,10 +1044,19 @@ def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     return labels
 
 
-def _sparse_training(
-    table: SvmlightReader, target: Any, weights: Any, groups: Any, options: LearningOptions
-) -> TrainingTable:
-    if any(name is not None for name in (target, weights, groups)):
+def _times(column: Column, values: Any, codes: Sequence[str]) -> Array:
+    """A column that orders the rows in time, as numbers."""
+    if column.kind not in ("number", "date"):
+        raise ColumnError(f"Time column {column.name!r} holds text. Expected numbers or dates. Name another column.")
+    numbers = as_floats(column, values, codes)
+    if (missing := np.isnan(numbers)).any():
+        gaps = several(int(np.count_nonzero(missing)), "row")
+        raise ColumnError(f"Time column {column.name!r} is missing in {gaps}. Every row needs a time.")
+    return numbers
+
+
+def _sparse_training(table: SvmlightReader, roles: Sequence[str | None], options: LearningOptions) -> TrainingTable:
+    if any(name is not None for name in roles):
         raise ColumnError(f"{table.label} is SVMlight text: it has labels but no named columns. Leave the names out.")
     rows = table.read()
     n_rows = rows.num_rows

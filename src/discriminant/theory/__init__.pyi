@@ -14,8 +14,9 @@ from .distances import (
     error_bounds,
     js_divergence,
     kl_divergence,
+    unbiased_bhattacharyya,
 )
-from .distributions import Gaussian, class_gaussians
+from .distributions import Gaussian, class_gaussians, distance_limits
 
 __all__ = [
     "BayesClassifier",
@@ -32,8 +33,10 @@ __all__ = [
     "class_gaussians",
     "cross_entropy",
     "density_curves",
+    "distance_limits",
     "entropy",
     "error_bounds",
     "js_divergence",
     "kl_divergence",
+    "unbiased_bhattacharyya",
 ]

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
-from scipy.special import ndtri
+from scipy.special import fdtri, gammaincinv, ndtri
 
 from ..arrays import Array
-from ..data import as_rows, is_missing, label_array
+from ..data import as_rows, check_number, is_missing, label_array
 from ..decision.posteriors import class_array
-from ..errors import DegenerateDataError, InputError, ParameterError
+from ..errors import DegenerateDataError, InputError, Model, ParameterError
 from ..moments.covariance import CholeskyCovariance, factorised
 from ..results import plain
 
@@ -210,6 +210,104 @@ def class_gaussians(model: Any) -> dict[Any, Gaussian]:
     return found
 
 
+def distance_limits(model: Any, share: float) -> Array:
+    """The squared Mahalanobis distance within which this share of the rows of each class lies.
+
+    Of rows that the model has not seen, if the classes are normal: means and covariances are estimates, so that the
+    distance follows a multiple of the F distribution (Hotelling 1931), not the chi-square one. With p columns, N_k rows
+    of the class and a covariance on v degrees of freedom (N_k - 1, or N - K of all classes together), the limit is
+    ``(1 + 1 / N_k) p v / (v - p + 1)`` times its quantile on p and v - p + 1 degrees of freedom.
+
+    Shrinkage towards a sphere by g counts as ``v / (1 - g)^2`` degrees of freedom, and a pooled covariance has those of
+    Satterthwaite, which are approximations; so is the distribution of naive Bayes, a gamma distribution with the mean
+    and variance of a sum of p independent distances. Of models that do not keep the number of their rows (those of
+    scikit-learn), the chi-square distribution is taken.
+
+    Parameters
+    ----------
+    model : fitted Gaussian model
+        See `class_gaussians`.
+    share : float
+        Above 0 and below 1, such as 0.99.
+
+    Returns
+    -------
+    array of shape (n_classes,)
+        In the order of `class_gaussians`.
+
+    See Also
+    --------
+    class_gaussians : The distributions themselves.
+    discriminant.raster.classify_image : Rejects pixels beyond the limit.
+
+    References
+    ----------
+    Hotelling, H. (1931). The generalization of Student's ratio. Annals of Mathematical Statistics 2.
+    Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant import QuadraticDiscriminantAnalysis
+    >>> model = QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
+    >>> distance_limits(model, 0.99).round(2)  # chi-square: 13.28
+    array([16.54, 16.54, 16.54])
+    """
+    check_number("share", share, 0, 1, open_below=True)
+    n_classes, p = len(model.classes_), int(model.n_features_in_)
+    counts = _class_counts(model)
+    if counts is None:
+        return np.full(n_classes, 2 * float(gammaincinv(p / 2, share)))
+    if _attribute(model, "variances_", "var_") is not None:
+        return np.array([_sum_of_distances(share, p, n) for n in counts])
+    kept = np.broadcast_to(1.0 - np.asarray(getattr(model, "shrinkage_", 0.0)), n_classes)
+    with np.errstate(divide="ignore"):
+        degrees = _degrees_of_freedom(model, counts) / kept**2
+    if (degrees < p).any():
+        k = int(np.argmin(degrees))
+        raise DegenerateDataError(
+            f"Class {plain(model.classes_[k])!r} has {counts[k]:g} rows for {p} columns: how far from its mean a share "
+            "of its rows lies is not known. Use more rows, fewer columns, or ",
+            Model("LinearDiscriminantAnalysis"),
+            ".",
+        )
+    return np.array([_hotelling(share, p, n, df) for n, df in zip(counts, degrees, strict=True)])
+
+
+def _class_counts(model: Any) -> Array | None:
+    """The rows of each class that a model has learned from, where it keeps them."""
+    if hasattr(model, "moments_"):
+        moments = model.moments_
+        return np.asarray((moments.whole() if hasattr(moments, "whole") else moments).weight)
+    return _attribute(model, "class_count_")
+
+
+def _degrees_of_freedom(model: Any, counts: Array) -> Array:
+    """Of the covariance of each class: its own, that of all classes, or a mixture of both."""
+    own, n_classes = counts - 1.0, len(counts)
+    if hasattr(model, "pooling_"):
+        share = np.where(np.eye(n_classes, dtype=bool), 1.0, model.pooling_)  # the weight of each scatter in a mixture
+        return np.square(share @ own) / (np.square(share) @ own)
+    one_for_all = np.ndim(_attribute(model, "covariances_", "covariance_")) == 2
+    return np.full(n_classes, own.sum()) if one_for_all else own
+
+
+def _hotelling(share: float, p: int, n: float, df: float) -> float:
+    """The quantile of the distance of a row from the mean of n others, the covariance having df degrees of freedom."""
+    if np.isinf(df):
+        return (1 + 1 / n) * 2 * float(gammaincinv(p / 2, share))
+    return (1 + 1 / n) * p * df / (df - p + 1) * float(fdtri(p, df - p + 1, share))
+
+
+def _sum_of_distances(share: float, p: int, n: float) -> float:
+    """The same for the sum of p independent squared distances, each with a variance of its own (divided by n)."""
+    df = max(n - 1, 5.0)
+    mean = (1 + 1 / n) * n / (n - 1) * df / (df - 2)
+    variance = mean**2 * 2 * (df - 1) / (df - 4)
+    scale = variance / (2 * mean)
+    return scale * 2 * float(gammaincinv(p * mean / scale / 2, share))
+
+
 def _attribute(model: Any, *names: str) -> Any:
     """The first of these attributes that a model has."""
     return next((getattr(model, name) for name in names if hasattr(model, name)), None)
@@ -253,6 +351,10 @@ class GaussianPairs:
     def bhattacharyya(self) -> Array:
         """``-log of the integral of the geometric mean`` of each pair."""
         return self.exponent(np.full(len(self.shift), 0.5))
+
+    def mean_distance(self) -> Array:
+        """``(m1 - m2)' S^-1 (m1 - m2)`` of each pair, S the mean of the two covariances."""
+        return (2 * self.shift**2 / (1 + self.ratio)).sum(axis=1)
 
     def jensen_shannon(self) -> Array:
         """The Jensen-Shannon divergence of each pair, to rounding.

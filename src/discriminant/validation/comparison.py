@@ -7,6 +7,7 @@ number of pairs (Holm 1979); on rows put aside by McNemar's test.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -21,7 +22,7 @@ from ..data import Source, check_choice, encode_labels, encoded, label_column, p
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..engine import ProgressOption
-from ..errors import DegenerateDataError, Message, ParameterError, Setting
+from ..errors import AliasWarning, DegenerateDataError, Message, ParameterError, Setting
 from ..estimators.registry import new_model
 from ..evaluation.intervals import Interval, check_level
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
@@ -346,14 +347,14 @@ class Comparison(Result):
             parts.append(f"{_called(name)} is worse than {self.best}, but cannot be told apart from {listed(alike)}.")
         if self.recommended is None:
             parts.append("No model is better than the baseline beyond chance: none is recommended.")
-            parts += self._better_by_auc()
+            parts += self.better_by_auc()
         elif BASELINE in top:
             parts.append("What cannot be told apart from the baseline has learned nothing that shows.")
         if self.reason:
             parts.append(self.reason)
         return " ".join(part[0].upper() + part[1:] if part.startswith("the ") else part for part in parts)
 
-    def _better_by_auc(self) -> list[str]:
+    def better_by_auc(self) -> list[str]:
         """What AUC shows where the measure does not: a class of few rows hardly moves the mean of all rows.
 
         With 20 rows of a class in 40,000 and an AUC of 0.9, the log-loss was not told apart from the baseline's.
@@ -479,7 +480,8 @@ def compare(
     holdout: Any = None, groups: Any = None, costs: Any = None, sample_weight: Any = None, stratify: bool = True,
     level: float = 0.95, random_state: Any = 0, train_scores: bool = False,
     keep: Literal["predictions", "posteriors"] = "posteriors",
-    on_failure: Literal["raise", "leave_out"] = "raise", progress: ProgressOption = None, n_jobs: int | None = None,
+    on_failure: Literal["raise", "leave_out"] = "raise", positive: Any = None, progress: ProgressOption = None,
+    n_jobs: int | None = None,
 ) -> Comparison:  # fmt: skip
     """Cross-validate models on the same splits and say which differences between them are real.
 
@@ -497,7 +499,8 @@ def compare(
         with probabilities: logistic regression with a ridge and with a lasso, linear and regularised discriminant
         analysis, naive Bayes, a support vector machine and least squares, calibrated.
     X : array-like, sparse matrix, frame of shape (n_rows, n_columns), or rows of `open_dataset`
-        Rows to learn from and to be judged by.
+        Rows to learn from and to be judged by. With ``models=None`` text, dates and missing values of a frame are coded
+        first (`TableEncoder`).
     y : array-like of shape (n_rows,), optional
         Their classes. A dataset has its own.
     cv : int, float, splitter or iterable of (train, test), optional
@@ -506,10 +509,10 @@ def compare(
     repeats : int, default=1
         How often the folds are dealt.
     metric : str, optional
-        What is compared: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (the mean over the classes), "cost",
-        "error_rate" or "brier". By default the cost if there are costs, else the log-loss; where a model has no
-        probabilities accuracy, or AUC if one class has more than 80 % of the rows. Log-loss, accuracy, balanced
-        accuracy and AUC are measured in any case.
+        What is compared: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (of the positive class; without one,
+        the mean over the classes), "cost", "error_rate" or "brier". By default the cost if there are costs, else the
+        log-loss; where a model has no probabilities accuracy, or AUC if one class has more than 80 % of the rows.
+        Log-loss, accuracy, balanced accuracy and AUC are measured in any case.
     holdout : float or (X, y), optional
         Rows put aside first, as a share or as they are, on which the models are compared once more by McNemar's test
         (mid-p, every row counting once), after being fitted to all others.
@@ -535,6 +538,8 @@ def compare(
         million. A report is made of them.
     on_failure : {"raise", "leave_out"}, default="raise"
         What becomes of a model that cannot be fitted to some training part: an error, or `Comparison.left_out`.
+    positive : label, optional
+        The positive class, as in `cross_validate`.
     progress : bool or callable, optional
         Whether a bar is shown; None: only on a terminal, after a second. A function is told the fits done and their
         number, from any thread; what it raises ends the work.
@@ -576,6 +581,8 @@ def compare(
     level = check_level(level)
     check_choice("keep", keep, ("predictions", "posteriors"))
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
+    if models is None:
+        X, holdout = _coded(X, y, holdout)
     table = labelled_table(X, y, sample_weight, groups)
     shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
     unsuited: dict[str, Message] = {}
@@ -590,16 +597,29 @@ def compare(
     metric, reason = default_metric(costs, shares, named) if metric is None else (metric, "")
     learning, held_out = _put_aside(table, holdout, stratify, random_state)
     rounds = plan_rounds(learning, cv, repeats, stratify, random_state)
-    scoring = wanted_scoring((metric, *SHOWN_METRICS), costs, table.classes)
+    scoring = wanted_scoring((metric, *SHOWN_METRICS), costs, table.classes, table.positive_code(positive))
     task = ValidationTask(named, learning, rounds, scoring, train_scores, leave_out=on_failure == "leave_out")
     found, errors = _cross_validated(task, metric, keep, progress, n_jobs)
     order = sorted(found.models, key=lambda name: found.mean(name, metric), reverse=METRICS[metric])
     predicted = {}
     if held_out is not None:
-        predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AliasWarning)  # every level has a column, for models with a penalty
+            predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = unsuited | {name: Message(*error.parts) for name, error in errors.items()}
     return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
+
+
+def _coded(X: Any, y: Any, holdout: Any) -> tuple[Any, Any]:
+    """A frame with text or gaps, and rows put aside, coded as numbers; others as they are."""
+    from ..estimators.auto import needs_coding  # not needed where models are named
+    from ..tables.encoder import TableEncoder
+
+    if not needs_coding(X):
+        return X, holdout
+    encoder = TableEncoder(coding="full").fit(X, y)
+    return encoder.rows(X), (encoder.rows(holdout[0]), holdout[1]) if isinstance(holdout, tuple) else holdout
 
 
 #: What is compared on a dataset unless models are named: fitted by passes over its rows.

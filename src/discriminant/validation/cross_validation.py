@@ -36,13 +36,13 @@ from ..engine import ProgressOption, progress_bar, side_by_side
 from ..errors import AliasWarning, DegenerateDataError, InputError, ParameterError
 from ..estimators.base import MOST_NUMBERS_OF_FOLDS, MomentClassifier, PosteriorClassifier, collected, moments_in_folds
 from ..evaluation.confusion import ConfusionMatrix
-from ..evaluation.curves import auc, rank
+from ..evaluation.curves import auc, positive_code, rank
 from ..evaluation.evaluation import Evaluation, evaluation_of
 from ..evaluation.intervals import Estimate, Interval, Mean, no_interval, quantile
 from ..evaluation.probabilities import LOSSES, expected_moments
 from ..kernels import scores as kernels
 from ..moments.statistic import ClassMoments, Needs, combined_needs, merged, narrowed
-from ..results import Result, aligned, jsonable, plain, quoted
+from ..results import Result, aligned, jsonable, plain, quoted, shown
 from ..rules import Rule
 from .held_out import (
     TABLE_MEASURES,
@@ -56,10 +56,10 @@ from .held_out import (
     Round,
     ShareOfRows,
     Split,
+    TableMeasure,
     held_out_rows,
     labelled_table,
     plan_rounds,
-    table_measure,
 )
 from .passes import answers_by_passes
 
@@ -199,6 +199,18 @@ class Scoring:
     metrics: tuple[str, ...]
     n_classes: int
     costs: Array | None = None
+    positive: int | None = None  #: the code of the positive class
+
+    @property
+    def areas(self) -> tuple[int, ...]:
+        """The classes whose areas under the ROC curve are averaged; that of either of two is the other's."""
+        if self.n_classes == 2:
+            return (1,)
+        return tuple(range(self.n_classes)) if self.positive is None else (self.positive,)
+
+    def of_table(self, metric: str) -> TableMeasure:
+        """A measure of the table of true and predicted classes."""
+        return TableMeasure.named(metric, self.positive)
 
     @property
     def needs_posteriors(self) -> bool:
@@ -224,7 +236,8 @@ class Scoring:
             return RowValues((found.codes == truth) if name == "accuracy" else (found.codes != truth))
         if name == "auc":
             scores = found.scores if found.posterior is None else found.posterior
-            return None if scores is None else RowValues(scores[:, 1:] if scores.shape[1] == 2 else scores)
+            every = scores is None or len(self.areas) == scores.shape[1]
+            return None if scores is None else RowValues(scores if every else scores[:, list(self.areas)])
         if name == "cost":
             assert self.costs is not None
             values, by_class = self.costs[truth, found.codes], self.costs.T[found.codes]
@@ -246,23 +259,25 @@ class Scoring:
             return math.nan
         if name in TABLE_MEASURES:
             counts = np.bincount(truth * self.n_classes + found.codes, weight, self.n_classes**2)
-            return table_measure(name, counts.reshape(self.n_classes, self.n_classes))
-        return area_under_curve(truth, weight, found) if name == "auc" else Mean.of(rows.values, weight).mean
+            return self.of_table(name).value(counts.reshape(self.n_classes, self.n_classes))
+        if name == "auc":
+            return area_under_curve(truth, weight, found, self.areas)
+        return Mean.of(rows.values, weight).mean
 
 
-def wanted_scoring(metrics: Any, costs: Any, classes: Array) -> Scoring:
+def wanted_scoring(metrics: Any, costs: Any, classes: Array, positive: int | None = None) -> Scoring:
     """The measures asked for; by default those that cost no more than a look at each prediction."""
     table = None if costs is None else _cost_table(costs, classes)
     if metrics is None:
         default = ("accuracy", *_FROM_POSTERIORS, *(("cost",) if table is not None else ()))
-        return Scoring(default, len(classes), table)
+        return Scoring(default, len(classes), table, positive)
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics) if isinstance(metrics, Iterable) else ()
     unknown = [name for name in names if name not in METRICS]
     if unknown or not names:
         raise ParameterError(f"metrics must be among {', '.join(METRICS)}; got {unknown[0] if unknown else metrics!r}.")
     if "cost" in names and table is None:
         raise ParameterError("The metric 'cost' needs costs: a table with a row for each true class.")
-    return Scoring(tuple(dict.fromkeys(names)), len(classes), table)
+    return Scoring(tuple(dict.fromkeys(names)), len(classes), table, positive)
 
 
 def _cost_table(costs: Any, classes: Array) -> Array:
@@ -280,15 +295,14 @@ def _cost_table(costs: Any, classes: Array) -> Array:
     return values[:, [actions.index(name) for name in names]]
 
 
-def area_under_curve(truth: Array, weight: Array | None, found: Predictions) -> float:
-    """The area under the ROC curve; of more than two classes, the mean of each against the rest.
+def area_under_curve(truth: Array, weight: Array | None, found: Predictions, chosen: Iterable[int]) -> float:
+    """The area under the ROC curve of a class against the rest; of several classes the mean.
 
     NaN without scores, and where a class has no rows.
     """
     scores = found.scores if found.posterior is None else found.posterior
     if scores is None:
         return np.nan
-    chosen = [1] if scores.shape[1] == 2 else range(scores.shape[1])
     return float(np.mean([auc(rank(truth == k, np.ascontiguousarray(scores[:, k]), weight)) for k in chosen]))
 
 
@@ -481,7 +495,7 @@ def _fitted(task: ValidationTask, name: str, number: int) -> Found:
     train = split.train
 
     def fit() -> SplitResult:
-        fitted = clone(task.models[name]).fit(table.rows(train), table.labels(train), **table.fitting(train))
+        fitted = table.fitted(task.models[name], train)
         parts = (split.test, train) if task.train_scores else (split.test,)
         found = [model_predictions(name, fitted, table, index, task.needs_scores) for index in parts]
         return task.result(split, *(map(task.decided, found) if costs_decide(fitted) else found))
@@ -532,6 +546,8 @@ class CrossValidation(Result):
         What was measured.
     classes : array of shape (K,)
         Labels, in sorted order.
+    positive : label or None
+        The positive class; None for more than two classes of which none was named.
     values : array of shape (models, splits, metrics)
         Scores on the held-out rows; NaN where a model has no such score (posteriors from a model without them).
     train_values : array of the same shape, or None
@@ -562,6 +578,7 @@ class CrossValidation(Result):
     counts: Array
     ratio: float
     truth: Array
+    positive: Any = None
     weights: Array | None = None
     groups: Array | None = None
     train_values: Array | None = None
@@ -643,18 +660,22 @@ class CrossValidation(Result):
             )
         return kept[0] if len(kept) == 1 else kept
 
-    def evaluation(self, model: str, costs: Any = None, level: float = 0.95) -> Evaluation:
+    def evaluation(self, model: str, costs: Any = None, level: float = 0.95, positive: Any = None) -> Evaluation:
         """The evaluation of a model's out-of-fold predictions, of repeats the first.
 
         Where they were not kept it is made of the counts of true and predicted classes alone. Costs decide where
-        posteriors were kept, unless they have done so in the cross-validation.
+        posteriors were kept, unless they have done so in the cross-validation. The positive class is that of the
+        cross-validation, unless another is named.
         """
+        positive = self.positive if positive is None else positive
         counts, kept, decided = self.confusion(model), self.out_of_fold.get(model), model in self.decided_by_costs
         if kept is None:
             total = float(counts.total)
             parts = self.classes, round(total), total, level
             notes = [_CLASSES_ONLY, _BY_COSTS] if decided else [_CLASSES_ONLY]
-            return Evaluation.of_parts(*parts, confusion=counts, notes=notes)
+            k = positive_code(positive, self.classes, counts.counts.sum(axis=1))
+            named = None if k is None else plain(self.classes[k])
+            return Evaluation.of_parts(*parts, positive=named, confusion=counts, notes=notes)
         # A fold whose training part has no rows of some class has no scores for it.
         scores = kept.scores[0] if kept.scores is not None and np.isfinite(kept.scores[0]).all() else None
         decide = costs is not None and not decided and kept.posterior is not None
@@ -667,6 +688,7 @@ class CrossValidation(Result):
             costs=costs,
             sample_weight=self.weights,
             groups=self.groups,
+            positive=positive,
             level=level,
         )
         if kept.posterior is None and kept.scores is None:
@@ -723,6 +745,7 @@ class CrossValidation(Result):
         return jsonable(
             {
                 "classes": [plain(label) for label in self.classes],
+                "positive": self.positive,
                 "splits": self.n_splits,
                 "models": {
                     name: {metric: self._summary(name, metric) for metric in self.metrics} for name in self.models
@@ -747,6 +770,7 @@ class CrossValidation(Result):
             rows = [[*row, f"{self.train_scores(row[0]).mean():.4f}"] for row in rows]
         how = f"rows held out in {self.n_splits} splits" if self.n_splits > 1 else "rows held out in one split"
         foot = f"{how}, 95 % intervals; the most frequent class alone reaches {self.baseline.mean():.4f}"
+        foot += "" if self.positive is None else f"; positive class: {shown(self.positive)}"
         return "\n".join([*aligned([head, *rows]), foot, *self.notes])
 
     @property
@@ -774,7 +798,7 @@ class CrossValidation(Result):
 def cross_validate(
     models: Any, X: Any, y: Any = None, cv: Any = None, repeats: int = 1, groups: Any = None, costs: Any = None,
     metrics: Any = None, sample_weight: Any = None, stratify: bool = True, random_state: Any = 0,
-    train_scores: bool = False, keep: Literal["predictions", "posteriors"] | None = None,
+    train_scores: bool = False, keep: Literal["predictions", "posteriors"] | None = None, positive: Any = None,
     progress: ProgressOption = None, n_jobs: int | None = None,
 ) -> CrossValidation:  # fmt: skip
     """Scores of models on rows they have not seen, all models on the same splits.
@@ -807,9 +831,10 @@ def cross_validate(
         or by name, ``{true: {predicted: cost}}``. Models with probabilities then decide by least expected cost, except
         those that decide themselves, such as `DecisionClassifier`.
     metrics : str or list of str, optional
-        Of "accuracy", "error_rate", "balanced_accuracy", "f1" (the mean over the classes), "log_loss", "brier", "auc"
-        and "cost". By default accuracy, log-loss and Brier score, and the cost if there are costs; "auc" has to sort,
-        and is computed when asked for. Log-loss and Brier score (halved for two classes) need posteriors.
+        Of "accuracy", "error_rate", "balanced_accuracy", "f1" (of the positive class; without one, the mean over the
+        classes), "log_loss", "brier", "auc" and "cost". By default accuracy, log-loss and Brier score, and the cost if
+        there are costs; "auc" has to sort, and is computed when asked for. Log-loss and Brier score (halved for two
+        classes) need posteriors.
     sample_weight : array-like of shape (n_rows,), optional
         Weights count in fitting and in scoring: weight 3 means three such rows.
     stratify : bool, default=True
@@ -820,6 +845,9 @@ def cross_validate(
         Also score the training rows, for `CrossValidation.notes` on over- and underfitting.
     keep : {"predictions", "posteriors"}, optional
         What to keep of each row's predictions while it was held out.
+    positive : label, optional
+        The positive class, which F1 and evaluations are of; one of more than two stands against the rest, also in the
+        AUC. Default: the rarer of two (the second, if both are equally frequent), none of more.
     progress : bool or callable, optional
         A progress bar on stderr: True, False, or None for one on a terminal if it takes longer than a second. A
         function is told the fits done and their number, from any thread; what it raises ends the work.
@@ -857,7 +885,7 @@ def cross_validate(
     rows held out in 10 splits, 95 % intervals; the most frequent class alone reaches 0.3333
     """
     named, table = named_models(models), labelled_table(X, y, sample_weight, groups)
-    scoring = wanted_scoring(metrics, costs, table.classes)
+    scoring = wanted_scoring(metrics, costs, table.classes, table.positive_code(positive))
     rounds = plan_rounds(table, cv, repeats, stratify, random_state)
     check_choice("keep", keep, (None, "predictions", "posteriors"))
     if keep is not None and not hold_out_every_row(rounds):
@@ -899,6 +927,7 @@ def cross_validated(
         counts=np.array([sum(one.counts for one in own) for own in results]),
         ratio=float(held.sum() / learned.sum()),
         truth=table.codes,
+        positive=None if task.scoring.positive is None else plain(table.classes[task.scoring.positive]),
         weights=table.weight,
         groups=table.groups,
         train_values=np.array(trained) if task.train_scores else None,
@@ -919,17 +948,17 @@ def _pooled_measures(task: ValidationTask, found: dict[str, list[SplitResult]]) 
             if all(metric in one.rows for one in results):
                 values = np.concatenate([one.rows[metric].values for one in results])
                 expected = [one.rows[metric].expected for one in results]
-                measures[name][metric] = _pooled(metric, rows, values, expected, task.scoring.n_classes)
+                measures[name][metric] = _pooled(metric, rows, values, expected, task.scoring)
     return measures
 
 
-def _pooled(metric: str, rows: HeldOutRows, values: Array, expected: list[Any], n_classes: int) -> Pooled:
+def _pooled(metric: str, rows: HeldOutRows, values: Array, expected: list[Any], scoring: Scoring) -> Pooled:
     if metric in _SHARES:
         return ShareOfRows(rows, values)
     if metric in TABLE_MEASURES:
-        return MeasureOfTable(rows, values, metric, n_classes)
+        return MeasureOfTable(rows, values, scoring.of_table(metric), scoring.n_classes)
     if metric == "auc":
-        return AreaOfRows(rows, values, (1,) if values.shape[1] == 1 else tuple(range(values.shape[1])))
+        return AreaOfRows(rows, values, scoring.areas)
     return MeanOfRows(rows, values, None if expected[0] is None else np.sum(expected, axis=0))
 
 

@@ -39,14 +39,17 @@ from ..data import (
     position_of,
 )
 from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
-from ..evaluation.confusion import other_intervals, table_statistic
-from ..evaluation.curves import rank_rows
+from ..estimators.base import fit_in_groups
+from ..evaluation.confusion import OVERALL, class_intervals, other_intervals, table_statistic
+from ..evaluation.curves import positive_code, rank_rows
 from ..evaluation.intervals import (
     Interval,
     Mean,
     SamplingDesign,
+    Statistic,
     TableSample,
     cell_response,
+    has_fractions,
     margins,
     newcombe_interval,
     no_interval,
@@ -102,10 +105,13 @@ class LabelledTable:
         """The weights of some rows as ``fit`` takes them."""
         return {} if self.weight is None else {"sample_weight": self.weight[index]}
 
-    def fitted(self, model: Any) -> Any:
-        """A copy of a model, fitted to all rows."""
-        everything = np.arange(self.n_rows)
-        return clone(model).fit(self.X, self.labels(everything), **self.fitting(everything))
+    def fitted(self, model: Any, index: Array | None = None) -> Any:
+        """A copy of a model, fitted to some rows, by default to all; its own tuning holds out whole groups, too."""
+        chosen = np.arange(self.n_rows) if index is None else index
+        X = self.X if index is None else self.rows(index)
+        if self.groups is None:
+            return clone(model).fit(X, self.labels(chosen), **self.fitting(chosen))
+        return fit_in_groups(clone(model), X, self.labels(chosen), self.groups[chosen], **self.fitting(chosen))
 
     def class_weights(self, index: Array) -> Array:
         """The weight of each class among some rows."""
@@ -114,6 +120,10 @@ class LabelledTable:
     @cached_property
     def all_class_weights(self) -> Array:
         return self.class_weights(np.arange(self.n_rows))
+
+    def positive_code(self, positive: Any) -> int | None:
+        """The code of the positive class, as `evaluation.curves` chooses it."""
+        return positive_code(positive, self.classes, self.all_class_weights)
 
     def positions(self, labels: Array, model: str) -> Array:
         """The codes of labels a model predicted."""
@@ -510,6 +520,8 @@ def held_out_rows(table: LabelledTable, splits: list[Split]) -> HeldOutRows:
     if table.groups is not None:
         found, clusters = np.unique(table.groups[index], return_inverse=True)
         design = SamplingDesign(len(index), weight, clusters, len(found)) if len(found) > 1 else design
+    elif has_fractions(table.weight) and weight is not None:
+        design = SamplingDesign.of_importances(weight, index)
     rows = np.unique(index)
     once = float(len(rows) if weight is None else table.weights_of(rows).sum())  # type: ignore[union-attr]
     return HeldOutRows(number, index, table.codes[index], design, once / max(design.total_weight, 1e-300))
@@ -701,17 +713,44 @@ class AreaOfRows:
         return _difference_of(self, other, variance, level)
 
 
-#: Measures of the table of true and predicted classes, as `evaluation` calls them: F1 is the mean over the classes.
-TABLE_MEASURES = {"balanced_accuracy": ("balanced_accuracy", "overall"), "f1": ("f1", "macro")}
+#: Measures of the table of true and predicted classes.
+TABLE_MEASURES = ("balanced_accuracy", "f1")
+
+
+@dataclass(frozen=True)
+class TableMeasure:
+    """A measure of the table of true and predicted classes, and what it is of: "overall", "macro" or one class."""
+
+    metric: str
+    of: str | int
+
+    @classmethod
+    def named(cls, metric: str, positive: int | None) -> TableMeasure:
+        """F1 is that of the positive class; without one, the mean over the classes."""
+        return cls(metric, "overall" if metric in OVERALL else "macro" if positive is None else positive)
+
+    @property
+    def statistic(self) -> Statistic:
+        return table_statistic(self.metric, self.of)
+
+    def value(self, counts: Array) -> float:
+        """The measure of a table with true classes as rows."""
+        return float(self.statistic(margins(counts)))
+
+    def interval(self, sample: TableSample, level: float) -> Interval:
+        """That of an evaluation."""
+        if isinstance(self.of, int):
+            return class_intervals(sample, self.metric, level)[self.of]
+        return other_intervals(sample, [(self.metric, self.of)], level, 0)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class MeasureOfTable:
-    """A measure of the table of true and predicted classes: the codes that were predicted, and which measure."""
+    """A measure of the table of true and predicted classes, with the codes that were predicted."""
 
     rows: HeldOutRows
     codes: Array
-    metric: str
+    measure: TableMeasure
     n_classes: int
 
     @cached_property
@@ -725,12 +764,12 @@ class MeasureOfTable:
 
     @cached_property
     def value(self) -> float:
-        return table_measure(self.metric, self._counts)
+        return self.measure.value(self._counts)
 
     @cached_property
     def influence(self) -> Array:
         """How much each row moves the measure."""
-        found: Array = cell_response(table_statistic(*TABLE_MEASURES[self.metric]), self._counts)[self._cells, 0]
+        found: Array = cell_response(self.measure.statistic, self._counts)[self._cells, 0]
         return found
 
     def interval(self, level: float) -> Interval:
@@ -739,16 +778,11 @@ class MeasureOfTable:
         sample = TableSample(self._counts * self.rows.once)
         if design.clusters is not None:
             sample = TableSample(self._counts, design.by_cluster(self._cells, self.n_classes**2))
-        return other_intervals(sample, [TABLE_MEASURES[self.metric]], level, 0)[0]
+        return self.measure.interval(sample, level)
 
     def minus(self, other: MeasureOfTable, level: float) -> PairedDifference:
         """By the variance of what each row moves."""
         return _difference_of(self, other, self.rows.variance(self.influence - other.influence), level)
-
-
-def table_measure(metric: str, counts: Array) -> float:
-    """A measure of a table of true (rows) and predicted classes."""
-    return float(table_statistic(*TABLE_MEASURES[metric])(margins(counts)))
 
 
 def _difference_of(

@@ -52,16 +52,18 @@ def export(
                 cannot win, and for means not known yet.
     "onnx"      A graph in double precision: input ``X`` (rows, columns), or one input (rows, 1) for each raw column
                 where there are categories or missing values (NaN, or the empty text); outputs ``label``, and
-                ``probability`` or ``score`` (rows, classes). Texts have no spaces around them; dates are given as
-                days since 1970-01-01, times of day as hours, amounts as numbers.
+                ``probability`` or ``score`` (rows, classes). Texts of levels are read as the model reads them (these
+                graphs need operators of version 20, others of 19), but a number in another spelling than its level,
+                such as 1.0 for 1, may have no spaces in front beyond ASCII. Dates are given as days since 1970-01-01
+                (of UTC, where they have zones), times of day as hours, amounts as numbers, truth values as 1 and 0.
     ==========  ====================================================================================================
 
     A database may have taken texts for what they look like: Yes for true, 01 for the number 1. SQL and Python read a
     value by its type: text as it is written, without spaces around it; anything else as the level that means the same.
     Where several levels do, or where the type is not one that the column can be read from, they raise an error that
     names the column; nothing is guessed. Python reads dates and amounts as they were read in training, SQL takes dates
-    of the database's types and texts with all digits, such as ``2020-12-31``, in the order of training, and amounts as
-    numbers only: ``1.234`` may be a thousand.
+    of the database's types and texts with all digits, such as ``2020-12-31`` or ``2020-12-31T16:00:32.5+01:00``, in the
+    order of training, and amounts as numbers only: ``1.234`` may be a thousand.
 
     A part has a ``kind``, ``places`` of the features x that it takes, and numbers. It adds to the score of class k
     "linear": ``coef_k . (x - centre)`` (a linear model's score is also ``intercept_k + coef_k . x``); "diagonal":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -16,10 +17,17 @@ from ...data import exact_array
 from ...dependencies import optional_module
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
-from .recipe import Input, Member, RawColumn, Recipe, RulePart
+from ...tables.levels import BOOLEANS
+from .recipe import SPACES, Input, Member, RawColumn, Recipe, RulePart
 
-#: Operators and file layout as of 2023, the first that compare text.
-_OPERATORS, _LAYOUT = 19, 9
+#: Operators and file layout as of 2023, the first that compare text; and the operators that know patterns of text.
+_OPERATORS, _LAYOUT, _WITH_PATTERNS = 19, 9, 20
+#: Spaces around a text, in patterns (of RE2).
+_AROUND = "[" + "".join(f"\\x{{{number:x}}}" for number in SPACES) + "]*"
+#: What can be cast to a number: with spaces of ASCII in front, and no number that is too large.
+_CASTABLE = r"[\t-\r ]*[-+]?(\d{1,200}\.?\d{0,200}|\.\d{1,200})([eE][-+]?\d{1,2})?" + _AROUND
+#: Floats tell whole numbers below it apart.
+_EXACT = 2**53
 
 
 def onnx_file(recipe: Recipe) -> bytes:
@@ -82,6 +90,7 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.declared: list[Any] = []
+        self.operators = _OPERATORS
         self.inputs = recipe.inputs
         self.raw = {column.name: column for column in recipe.columns}
         plain = all(given == Input(given.column, "value") for given in recipe.inputs)
@@ -173,7 +182,7 @@ class _Graph:
         helper, inferred = self.onnx.helper, self.onnx.ValueInfoProto
         outputs = [inferred(name=name) for name in results]
         graph = helper.make_graph(self.nodes, recipe.name, self.declared, outputs, self.constants)
-        operators = [helper.make_opsetid("", _OPERATORS)]
+        operators = [helper.make_opsetid("", self.operators)]
         model = helper.make_model(graph, opset_imports=operators, ir_version=_LAYOUT, producer_name="discriminant")
         model = self.onnx.shape_inference.infer_shapes(model, strict_mode=True)
         self.onnx.checker.check_model(model)
@@ -200,14 +209,58 @@ class _Graph:
         if self.types[column] != "STRING":
             return self.beside([self._of_number(given) for given in inputs])
         raw = self.raw[column]
-        known = self._equal(column, list(raw.lookup.texts))
-        missing = self._sum(self._equal(column, list(dict.fromkeys(("", *raw.missing)))))
-        unseen = self.node("Sub", self.node("Sub", self.constant(1.0), self._sum(known)), missing)
-        at = np.array([[float(given.place == place) for given in inputs] for place in raw.lookup.texts.values()])
+        known, rest = self._places_of_text(raw)
+        missing = self.node("Mul", self._matched(column, _spelled(["", *raw.missing])), rest)
+        unseen = self.node("Sub", rest, missing)
+        at = np.array([[float(given.place == place) for given in inputs] for place in range(len(raw.levels))])
         block = self.node("MatMul", known, self.constant(at))
         block = self.node("Add", block, self.node("MatMul", unseen, self.constant([[g.unseen for g in inputs]])))
         fill = [[np.nan if given.fill is None else given.fill for given in inputs]]
         return self.node("Where", self._cast(missing, "BOOL"), self.constant(fill), block)
+
+    def _places_of_text(self, raw: RawColumn) -> tuple[str, str]:
+        """Which place (a column for each) a text has, and whether it has none; the first reading that fits is taken."""
+        known, rest = "", self.constant(1.0)
+        for found in self._readings(raw):
+            known = self.node("Add", known, self.node("Mul", found, rest)) if known else found
+            rest = self.node("Sub", self.constant(1.0), self._sum(known))
+        return known, rest
+
+    def _readings(self, raw: RawColumn) -> Iterator[str]:
+        """The place of a text as it is written, without spaces around it, and by what it means."""
+        texts, n_places = raw.lookup.texts, len(raw.levels)
+        if any(text != text.strip() for text in texts):
+            yield self.node("MatMul", self._equal(raw.name, list(texts)), self._at(list(texts.values()), n_places))
+        plain = {text: place for text, place in texts.items() if text == text.strip()}
+        patterns = {place: _spelled(text for text in plain if plain[text] == place) for place in plain.values()}
+        yield self._in_places(raw.name, patterns, n_places)
+        if raw.lookup.binary:
+            told = {truth: place for truth, place in raw.lookup.truths.items() if place is not None}
+            words = {place: [w for w in BOOLEANS if told.get(BOOLEANS[w]) == place] for place in told.values()}
+            yield self._in_places(raw.name, {place: f"(?i:{_spelled(own)})" for place, own in words.items()}, n_places)
+        numbers = {n: p for n, p in raw.lookup.numbers.items() if p is not None and abs(n) < _EXACT}
+        if numbers:
+            is_number = self._matched(raw.name, _CASTABLE, around="")
+            text = self.node("Where", self._cast(is_number, "BOOL"), raw.name, self.constant(exact_array(["0"])))
+            equal = self.node("Equal", self._cast(text, "DOUBLE"), self.constant(np.array([list(map(float, numbers))])))
+            at = self._at(list(numbers.values()), n_places)
+            yield self.node("Mul", self.node("MatMul", self._cast(equal, "DOUBLE"), at), is_number)
+
+    def _in_places(self, column: str, patterns: Mapping[int, str], n_places: int) -> str:
+        """A column for each place: whether a text has the pattern of the place."""
+        if not patterns:
+            return self.constant(np.zeros((1, n_places)))
+        found = self.beside([self._matched(column, pattern) for pattern in patterns.values()])
+        return self.node("MatMul", found, self._at(list(patterns), n_places))
+
+    def _at(self, places: list[int], n_places: int) -> str:
+        """What puts columns where their places are."""
+        return self.constant(np.eye(n_places)[places])
+
+    def _matched(self, column: str, pattern: str, around: str = _AROUND) -> str:
+        """1 where a text has a pattern, but for spaces around it, else 0."""
+        self.operators = _WITH_PATTERNS
+        return self._cast(self.node("RegexFullMatch", column, pattern=f"{around}(?:{pattern}){around}"), "DOUBLE")
 
     def _of_number(self, given: Input) -> str:
         missing = self.node("IsNaN", given.column)
@@ -232,6 +285,11 @@ class _Graph:
 
     def _cast(self, name: str, kind: str) -> str:
         return self.node("Cast", name, to=getattr(self.onnx.TensorProto, kind))
+
+
+def _spelled(texts: Iterable[str]) -> str:
+    """The pattern of any of some texts."""
+    return "|".join(map(re.escape, dict.fromkeys(texts)))
 
 
 def _refuse_taken(column: str) -> None:

@@ -61,9 +61,9 @@ def _read(value, name, kind, missing, missing_numbers):
     if text.strip() in missing:
         return None
     if kind == "truth":
-        if text.strip().lower() not in TRUTH:
+        if text.strip().casefold() not in TRUTH:
             raise ValueError("neither true nor false in column %r: %r" % (name, value))
-        return TRUTH[text.strip().lower()]
+        return TRUTH[text.strip().casefold()]
     if type(value).__name__ in ("bool", "bool_") and kind != "date":
         return float(value)
     if kind == "date" or kind == "amount" and isinstance(value, str):
@@ -82,7 +82,7 @@ def _place(value, text, name, missing):
     texts, numbers, truths, binary, times = LEVELS[name]
     if isinstance(value, str):
         known, key, new = texts, text if text in texts else text.strip(), bool(texts)
-        meant = TRUTH.get(key.lower()) if binary else _number(key)
+        meant = TRUTH.get(key.strip().casefold()) if binary else _number(key)
         if key not in texts and (truths if binary else numbers).get(meant) is not None:
             known, key = truths if binary else numbers, meant
     elif type(value).__name__ in ("bool", "bool_"):

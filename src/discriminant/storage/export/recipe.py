@@ -23,6 +23,8 @@ from ...tables.schema import Column, Schema
 
 PartRule = LinearRule | DiagonalRule | QuadraticRule | LevelRule | Piecewise
 
+#: The numbers of the characters that may stand around a text without being part of it: those that `str.strip` removes.
+SPACES = tuple(number for number in range(0x3001) if chr(number).isspace())
 #: Whole numbers below it are written with all their digits.
 _LARGEST = 10**30
 

@@ -22,7 +22,7 @@ from ...basis import Piecewise
 from ...errors import ParameterError, Setting
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
-from .recipe import Input, LevelLookup, Member, RawColumn, Recipe
+from .recipe import SPACES, Input, LevelLookup, Member, RawColumn, Recipe
 
 #: Scores this far behind the greatest have a probability of 0 to every digit; the exponential of the difference, and
 #: its product with the share of a member, are still numbers, without which PostgreSQL stops.
@@ -38,8 +38,6 @@ _EXACT = 2**53
 _TRUTHS = {"1.0E0": 1.0, "0.0E0": 0.0}
 #: The place of a level that training had not.
 _UNSEEN = -1
-#: Spaces around a text that do not count, by their numbers.
-_SPACES = (9, 10, 11, 12, 13, 28, 29, 30, 31, 133, 160)
 
 
 @dataclass(frozen=True)
@@ -74,6 +72,10 @@ _DATE_PLACES: dict[str, tuple[Any, ...]] = {
 }
 _NUMBER_PATTERN = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
 _DATE_PATTERN = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]([ T][0-9][0-9]:[0-9][0-9](:[0-9][0-9]([.][0-9]+)?)?)?"
+_CALENDAR_PATTERN = (
+    "(?!0000)[0-9][0-9][0-9][0-9]-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    "([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?)?"
+)
 _DIALECTS = {
     "duckdb": _Dialect(
         text="(typeof({0}) = 'VARCHAR' OR typeof({0}) LIKE 'ENUM%')",
@@ -102,11 +104,15 @@ _DIALECTS = {
         as_number="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
         as_written="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
         not_a_number="{0} = 'NaN'",
-        spells_number=f"{{0}} ~ '^({_NUMBER_PATTERN})$'",
+        # A number too large or too small for a float would stop the query without the name of the column.
+        spells_number=f"CASE WHEN {{0}} ~ '^({_NUMBER_PATTERN[:-3]}{{{{1,3}}}})?)$' THEN CAST({{0}} AS NUMERIC) = 0 OR "
+        "ABS(CAST({0} AS NUMERIC)) BETWEEN 2.3E-308 AND 1.797E308 ELSE FALSE END",
         error="CAST({0} AS DOUBLE PRECISION)",  # which fails, and says what it was given
         character="CHR({0})",
         zoned="pg_typeof({0}) = 'timestamptz'::regtype",
-        spells_time=f"{{0}} ~ '^({_DATE_PATTERN})$'",
+        # So would a day or a time that there is not.
+        spells_time=f"CASE WHEN {{0}} ~ '^({_CALENDAR_PATTERN})$' THEN CAST(SUBSTR({{0}}, 9, 2) AS INTEGER) <= EXTRACT("
+        "DAY FROM CAST(SUBSTR({0}, 1, 8) || '01' AS DATE) + INTERVAL '1 month -1 day') ELSE FALSE END",
         seconds="CAST(EXTRACT(EPOCH FROM CAST({0} AS {1})) AS DOUBLE PRECISION)",
     ),
     "sqlite": _Dialect(
@@ -213,7 +219,7 @@ class _Query:
         never = "0.0E0" if recipe.answer == "probability" else "NULL"
         for k, label in enumerate(recipe.classes):
             columns.append(f"{answers.get(k, never)} AS {identifier(f'{recipe.answer}_{label}')}")
-        spaces = " || ".join(["' '", *(self.dialect.character.format(number) for number in _SPACES)])
+        spaces = " || ".join(map(self.dialect.character.format, SPACES))
         raw = f"{source} AS t\nCROSS JOIN (SELECT {spaces} AS spaces) AS w"
         wanted = [*(f"k{i}" for i in range(len(self.keep))), *compared.values(), *answers.values()]
         steps, last = self.steps.written(wanted, raw)
@@ -381,28 +387,39 @@ class _Reading:
         typed = self._moment(f"'1970-01-01 ' || {self.text}" if order == "time" else self.text)
         zoned = [(self.dialect.zoned.format(self.raw), self._moment(self.text, _ZONED))] if self.dialect.zoned else []
         return {
-            "text": _cases([*self.null_texts, self._dated(self.trimmed, order)], wrong),
-            "number": _cases([*self._null(number), digits], wrong) if order == "digits" else wrong,
+            "text": _cases([*self.null_texts, *self._dated(self.trimmed, order)], wrong),
+            "number": _cases([*self._null(number), *digits], wrong) if order == "digits" else wrong,
             "truth": wrong,
             "time": _cases(zoned, typed),
         }
 
-    def _dated(self, text: str, order: str | None) -> tuple[str, str]:
-        """Whether a text is a date of an order, and the days or hours that it stands for."""
+    def _dated(self, text: str, order: str | None) -> list[tuple[str, str]]:
+        """Whether a text is a date of an order, without or with a zone, and the days or hours that it stands for."""
         if order == "time":
             iso, between = f"'1970-01-01 ' || {text}", []
         else:
             *places, between, rest = _DATE_PLACES[order or "ymd"]
             year, month, day = (f"SUBSTR({text}, {at}, {n})" for at, n in zip(places, (4, 2, 2), strict=True))
             iso = f"{year} || '-' || {month} || '-' || {day} || SUBSTR({text}, {rest})"
-        tests = [f"SUBSTR({text}, {at}, 1) IN ('-', '/', '.', ' ')" for at in between]
-        return " AND ".join([*tests, self.dialect.spells_time.format(f"({iso})")]), self._moment(f"({iso})")
+        iso, tests = f"({iso})", [f"SUBSTR({text}, {at}, 1) IN ('-', '/', '.', ' ')" for at in between]
+        found = [(" AND ".join([*tests, self.dialect.spells_time.format(iso)]), self._moment(iso))]
+        if order != "digits":
+            tests.append(f"SUBSTR({iso}, 14, 1) = ':'")  # only a time of day has a zone
+            for length, is_zone, offset in _zones(iso):
+                local = f"RTRIM(SUBSTR({iso}, 1, ABS(LENGTH({iso}) - {length})))"
+                zoned = " AND ".join([*tests, is_zone, self.dialect.spells_time.format(local)])
+                found.append((zoned, self._moment(local, offset=offset)))
+        return found
 
-    def _moment(self, text: str, kind: str = "TIMESTAMP") -> str:
-        """The days since 1970-01-01, or hours since midnight, of a time as ISO 8601 writes it."""
+    def _moment(self, text: str, kind: str = "TIMESTAMP", offset: str = "") -> str:
+        """The days since 1970-01-01, or hours since midnight, of a time as ISO 8601 writes it.
+
+        ``offset`` is how many seconds its zone is ahead.
+        """
         notation = self.column.notation
         unit = 3600.0 if notation and notation.date == "time" else 86400.0
-        value = f"{self.dialect.seconds.format(text, kind)} / {_number(unit)}"
+        seconds = self.dialect.seconds.format(text, kind)
+        value = f"{f'({seconds} - {offset})' if offset else seconds} / {_number(unit)}"
         return _cases(self._null(value, typed=False), value)
 
     def _of_truths(self) -> dict[str, str]:
@@ -460,9 +477,30 @@ class _Reading:
         }
 
 
+def _zones(text: str) -> list[tuple[int, str, str]]:
+    """The zones that a text may end in: how long each is, whether it is there, and the seconds that it is ahead."""
+
+    def end(length: int, start: int = 1, count: int | None = None) -> str:
+        """Characters of the end of the text that is so long."""
+        return f"SUBSTR({text}, LENGTH({text}) - {length - start}, {length if count is None else count})"
+
+    found = [(length, f"{end(length)} IN ({names})", "") for length, names in ((1, "'Z'"), (3, "'UTC', 'GMT'"))]
+    for length, minutes in ((3, 0), (5, 4), (6, 5)):  # +02, +0200, +02:00
+        numbers = [end(length, at, 2) for at in (2, minutes) if at]
+        colon = [f"{end(length, 4, 1)} = ':'"] if length == 6 else []
+        digits = f"TRIM({' || '.join(numbers)}, '0123456789') = ''"
+        test = " AND ".join([f"{end(length, 1, 1)} IN ('+', '-')", *colon, digits])
+        parts = zip(("3.6E3", "6.0E1"), numbers, strict=False)
+        ahead = " + ".join(f"{unit} * CAST({number} AS DOUBLE PRECISION)" for unit, number in parts)
+        found.append((length, test, f"(CASE {end(length, 1, 1)} WHEN '-' THEN (-1.0E0) ELSE 1.0E0 END * ({ahead}))"))
+    return found
+
+
 def _words(truth: float) -> str:
-    """The words for true or false."""
-    return ", ".join(constant(word) for word, value in BOOLEANS.items() if value == truth)
+    """The words for true or false in small letters, and as databases write them that only make ASCII small."""
+    words = [word for word, value in BOOLEANS.items() if value == truth]
+    half = ["".join(sign.lower() if sign.isascii() else sign for sign in word.upper()) for word in words]
+    return ", ".join(map(constant, dict.fromkeys([*words, *half])))
 
 
 def _told(places: Mapping[Any, int | None]) -> dict[Any, int]:

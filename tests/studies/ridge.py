@@ -1,0 +1,77 @@
+"""Coverage of the credible intervals of a ridge whose strength is chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import expit
+from tests.studies import COVERAGE, Found, Task, generator, header, is_within, line
+
+from discriminant import LogisticRegression, LogisticRegressionCV
+
+TITLE: Final = "Credible intervals of a ridge"
+TEXT: Final = """
+A ridge on standard normal columns with a correlation of 0.3. *Normal*: the effects of every sample are drawn from a
+normal distribution, as the penalty assumes, and its strength is that of this distribution (*known*) or chosen by
+cross-validation (*chosen*, `LogisticRegressionCV`); *sparse*: one effect of 1, all others 0; *none*: all 0. *All
+effects* is the share of effects in their 95 % credible intervals, *largest* that of the largest effect of each sample.
+Given the strength, credible intervals cover 95 % of the effects of the prior. They are not confidence intervals, for
+they do not cover every effect at their level, and a ridge has no p-values.
+"""
+REPLICATIONS: Final = 1_000
+SAMPLE: Final = 100
+
+EFFECTS: Final = (("normal", "known"), ("normal", "chosen"), ("sparse", "chosen"), ("none", "chosen"))
+SIZES: Final = ((100, 5), (300, 5), (300, 20))
+CORRELATION: Final = 0.3
+SLOPE_SD: Final = 0.5
+
+
+def tasks() -> list[Task]:
+    """Effects, strength of the penalty, rows, columns."""
+    return [("ridge", *kind, n, p) for kind in EFFECTS for n, p in SIZES]
+
+
+def true_effects(kind: str, p: int, rng: np.random.Generator) -> np.ndarray:
+    """The coefficients of one sample."""
+    if kind == "normal":
+        return rng.normal(0, SLOPE_SD, p)
+    return np.append(1.0 if kind == "sparse" else 0.0, np.zeros(p - 1))
+
+
+def run(task: Task, replications: int) -> dict[str, float]:
+    """The share of effects, and of largest effects, within their intervals."""
+    _, effects, strength, n, p = task
+    known = LogisticRegression(1 / (n * SLOPE_SD**2), standardize=False)
+    model = known if strength == "known" else LogisticRegressionCV(random_state=0)
+    rng, counts = generator(task), defaultdict[str, Any](float)
+    root = np.linalg.cholesky((1 - CORRELATION) * np.eye(p) + CORRELATION)
+    for _ in range(replications):
+        slopes = true_effects(effects, p, rng)
+        X = rng.normal(size=(n, p)) @ root.T
+        y = rng.random(n) < expit(X @ slopes)
+        rows = model.fit(X, y).summary().rows[1:]
+        covered = np.array([row.low <= slope <= row.high for row, slope in zip(rows, slopes, strict=True)])
+        counts["all effects"] += covered.mean()
+        counts["largest"] += covered[np.argmax(np.abs(slopes))]
+    return {what: float(total) / replications for what, total in counts.items()}
+
+
+def table(found: Found) -> list[str]:
+    """One line for each setting."""
+    lines = header(["effects", "strength", "rows", "columns", "all effects", "largest"], 2)
+    for (_, effects, strength, n, p), one in found.items():
+        lines.append(line(effects, strength, str(n), str(p), one["all effects"], one["largest"]))
+    return lines
+
+
+def check(found: Found, replications: int) -> list[str]:
+    """Effects of the prior that are not covered at the level; the intervals claim nothing of others."""
+    shares = {task[3:]: one["all effects"] for task, one in found.items() if task[2] == "known"}
+    return [
+        f"n = {n}, p = {p}: {share:.3f}"
+        for (n, p), share in shares.items()
+        if not is_within(share, COVERAGE, replications, REPLICATIONS)
+    ]
