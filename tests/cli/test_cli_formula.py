@@ -161,5 +161,5 @@ def test_tables_name_the_reference_levels(run, titanic, tmp_path):
 def test_odds_ratios_of_a_model_file_have_its_intervals(run, titanic, tmp_path):
     run("fit", titanic, "--formula", "survived ~ sex + fare", "-o", tmp_path / "m.dsc")
     found = run("figure", "odds-ratios", tmp_path / "m.dsc", "-o", tmp_path / "o.html", "--json").json
-    assert "95 % intervals" in found["shows"]
+    assert "95 % confidence intervals" in found["shows"]
     assert "sex = female" in found["shows"]

@@ -14,7 +14,7 @@ from scipy.stats import norm
 import discriminant
 from discriminant import LogisticRegression, QuadraticDiscriminantAnalysis, load, read_training
 from discriminant.estimators.registry import new_model
-from discriminant.results import number
+from discriminant.results import exponential, number
 from discriminant.storage.model_file import read_model_file
 
 
@@ -107,7 +107,7 @@ def test_describe_and_the_report_warn_of_collinear_columns_and_rare_classes(run,
     explained = run("explain", tmp_path / "m.dsc")
     assert next(line.split() for line in explained.out.splitlines() if line.startswith("total")) == [
         "total",
-        *"-------",
+        *"--------",
     ]
     assert "aliased, left out: 'total' = 'a' + 'b'" in explained.out
     run("evaluate", tmp_path / "m.dsc", table, "--report", tmp_path / "e.html")
@@ -148,8 +148,8 @@ def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
     assert found["training_metrics"]["accuracy"] == model.score(training.rows, training.y)
     for row in rows:
         line = next(line for line in text.splitlines() if line.startswith(row["term"] + " "))
-        assert [number(row["estimate"]), number(row["odds_ratio"]), number(np.exp(row["low"]))] == [
-            line.removeprefix(row["term"]).split()[j] for j in (0, -3, -2)
+        assert [number(row["estimate"]), exponential(row["estimate"]), exponential(row["low"])] == [
+            line.removeprefix(row["term"]).split()[j] for j in (0, -4, -3)
         ]
 
 
@@ -394,7 +394,7 @@ def test_infinite_coefficients_are_shown_as_such(run, tmp_path):
     assert (infinite["term"], infinite["infinite"], infinite["estimate"]) == ("level=c", "-", None)
     text = run("explain", tmp_path / "m.dsc").out
     assert next(line.split() for line in text.splitlines() if line.startswith("level=c")) == [
-        *("level=c", "-inf", "-", "-", "-", "0", "-", "-")
+        *("level=c", "-inf", "-", "-", "-", "0", "-", "-", "-")
     ]
     assert "There are no points to add up: some coefficients are infinite." in text
     run("fit", table, "-t", "y", "--model", "logistic", "--set", "firth=true", "--overwrite", "-o", tmp_path / "m.dsc")

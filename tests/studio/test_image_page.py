@@ -109,10 +109,11 @@ def test_the_map_of_what_is_visible_has_the_classes_of_the_areas(drawn):
     shown = drawn.evaluate(
         """async () => {
           const found = {left: {}, right: {}};
-          for (const tile of document.querySelectorAll('img.leaflet-tile-loaded[src*="/map/"]')) {
-            const [, , zoom, x] = tile.src.match(/map[/](\\d+)[/](\\d+)[/](\\d+)[/](\\d+)[.]png/);
+          const tiles = document.querySelectorAll('img.leaflet-tile-loaded[src*="/map/"]');
+          for (const source of Array.from(tiles, tile => tile.src)) {
+            const [, , zoom, x] = source.match(/map[/](\\d+)[/](\\d+)[/](\\d+)[/](\\d+)[.]png/);
             const canvas = new OffscreenCanvas(256, 256), paper = canvas.getContext('2d');
-            paper.drawImage(await createImageBitmap(await (await fetch(tile.src)).blob()), 0, 0);
+            paper.drawImage(await createImageBitmap(await (await fetch(source)).blob()), 0, 0);
             const data = paper.getImageData(0, 0, 256, 256).data;
             for (let i = 0; i < data.length; i += 4) {
               if (!data[i + 3]) continue;

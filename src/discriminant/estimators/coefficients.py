@@ -240,7 +240,7 @@ def column_deviations(model: Any, schema: Any = None) -> Array:
     """Standard deviations of the columns of the training rows; NaN of levels, and where a model does not know them."""
     n_columns = len(column_names(model)) - n_offset_columns(model)
     known = schema if schema is not None else getattr(getattr(model, "encoder_", None), "schema_", None)
-    training, moments = getattr(model, "_training", None), getattr(model, "moments_", None)
+    training, moments = vars(model).get("_training"), getattr(model, "moments_", None)
     if training is not None:
         data = getattr(training, "data", training)  # an objective, or rows
         found, marks = column_spread(data, model.n_jobs), data.rows.marks

@@ -120,8 +120,8 @@ def area_groups(samples: Samples, block: int | None = None, group_distance: floa
     >>> row = np.array([0, 1, 50, 51])
     >>> values, labels = np.zeros((4, 1)), np.array(["sand", "sand", "water", "water"])
     >>> samples = Samples(values, labels, row, row, row, (Band("red", "float64"),))
-    >>> area_groups(samples, group_distance=5).groups
-    array([0, 0, 1, 1])
+    >>> area_groups(samples, group_distance=5).groups.tolist()
+    [0, 0, 1, 1]
     """
     _, area = np.unique(samples.areas, return_inverse=True)
     if block is not None:

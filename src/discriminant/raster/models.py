@@ -123,7 +123,7 @@ def fit_image_model(model: Any, samples: Samples, group_distance: float | None =
     >>> samples = Samples(X, y, area, area, area, (Band("red", "float64"), Band("blue", "float64")))
     >>> model = fit_image_model(image_model("auto", ["sand", "water"]), samples)
     >>> model.pooling_, model.shrinkage_
-    (1.0, 0.0)
+    (0.0, 1.0)
     """
     groups = area_groups(samples, group_distance=group_distance).groups
     return _fitted(model, as_rows(samples.X, samples.band_names), samples.y, groups)

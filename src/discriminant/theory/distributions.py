@@ -251,7 +251,7 @@ def distance_limits(model: Any, share: float) -> Array:
     >>> from discriminant import QuadraticDiscriminantAnalysis
     >>> model = QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
     >>> distance_limits(model, 0.99).round(2)  # chi-square: 13.28
-    array([16.54, 16.54, 16.54])
+    array([16.33, 16.33, 16.33])
     """
     check_number("share", share, 0, 1, open_below=True)
     n_classes, p = len(model.classes_), int(model.n_features_in_)
