@@ -22,7 +22,7 @@ def plain(label: Any) -> Any:
     return label.item() if getattr(label, "shape", None) == () else label
 
 
-#: Free text is cut to so many letters in messages.
+#: Letters to which free text is cut in messages.
 MAX_QUOTED_LETTERS: Final = 60
 
 
@@ -109,7 +109,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def exponential(log: float | None, digits: int = 4) -> str:
-    """``exp(log)`` to so many significant digits of its distance from 1, or of itself if that is far from 1.
+    """``exp(log)`` to ``digits`` significant digits of its distance from 1, or of itself if that is far from 1.
 
     >>> exponential(0.00011), exponential(0.0), exponential(0.693147), exponential(9471.0)
     ('1.00011', '1', '2', '1.596e+4113')

@@ -232,8 +232,8 @@ def reference_levels(model: Any, schema: Any = None) -> dict[str, str]:
 
 def reference_notes(levels: Mapping[str, str]) -> list[str]:
     """The reference levels as a note."""
-    told = [f"{column} = {level}" for column, level in levels.items()]
-    return [f"reference levels: {listed(told, 10)}"] if told else []
+    named = [f"{column} = {level}" for column, level in levels.items()]
+    return [f"reference levels: {listed(named, 10)}"] if named else []
 
 
 def column_deviations(model: Any, schema: Any = None) -> Array:

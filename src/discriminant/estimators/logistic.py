@@ -36,7 +36,7 @@ from .logistic_inference import LogisticInference
 
 #: Divergence shows in curvature this small (relative to that at the start) along with scores this large.
 _FLAT, _LARGE_SCORE = 1e-3, 8.0
-#: Beyond so many parameters a Hessian costs too much to be looked at at all.
+#: With more parameters a Hessian costs too much.
 _MOST_PARAMETERS = 2_000
 #: Below this share of L1 a penalty shrinks like a ridge long before it makes coefficients 0.
 _LEAST_L1_SHARE = 1e-3

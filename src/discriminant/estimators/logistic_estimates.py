@@ -37,7 +37,7 @@ MIN_EFFECTIVE_ROWS_PER_COLUMN: Final = 3
 UNCHANGED_TOLERANCE: Final = 1e-6
 #: A log-likelihood so near to its maximum is that of estimates within a tenth of a standard error of the optimum.
 OPTIMUM_TOLERANCE: Final = 0.005
-#: Beyond so many parameters a fit that shows no sign of aliased columns or separation is not checked for them: the
+#: With more parameters a fit that shows no sign of aliased columns or separation is not checked for them: the
 #: Hessian costs too much.
 MAX_CHECKED_PARAMETERS: Final = 600
 
@@ -165,10 +165,10 @@ class LogisticEstimates(PosteriorClassifier):
 
     def _refuse_unfinished(self, what: str) -> None:
         self._rows_again()
-        told = self._unfinished()
-        if told:
+        shortfall = self._unfinished()
+        if shortfall:
             more = (Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".")
-            raise NotReadyError(f"{told} {what} are those of the optimum. Raise ", *more)
+            raise NotReadyError(f"{shortfall} {what} are those of the optimum. Raise ", *more)
 
     def _refuse_l1(self) -> None:
         if self.alpha * self.l1_ratio > 0:

@@ -37,7 +37,7 @@ from .logistic_estimates import CovarianceKind, Estimates, Reported, WeightKind
 from .logistic_tests import LogisticTests
 
 #: Profiles of Firth's likelihood take some 600 multiplications for each row and cubed number of coefficients (569 x 31:
-#: 13 s). Beyond so many summaries have Wald tests.
+#: 13 s). With more work than this, summaries have Wald tests.
 MAX_PROFILE_WORK: Final = 3e10
 
 

@@ -241,7 +241,7 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": title}, **more}
 
 
-#: A logarithmic axis of up to so many decades has ticks at 1, 2 and 5, a longer one at so many powers of 10 at most.
+#: Decades up to which a logarithmic axis has ticks at 1, 2 and 5, and powers of 10 that a longer one shows at most.
 MAX_FINE_DECADES: Final = 2.5
 MAX_DECADE_TICKS: Final = 8
 

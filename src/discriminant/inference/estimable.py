@@ -3,8 +3,8 @@
 A column that is a linear function of the intercept and of columns before it is aliased: its coefficient is 0 by
 convention, as in R's `glm`, and has no standard error. All inference works in the parameters of the other columns
 (`EstimableObjective`), whose information matrix is regular: covariances, profile likelihoods, tests of terms and their
-degrees of freedom. A submodel decides anew which of its columns are estimable: without the column that it followed
-from, an aliased column may be.
+degrees of freedom. For a submodel it is determined again which columns are estimable: without the column that an
+aliased column followed from, it may be estimable.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class HypothesisTest(Result):
     df : int
         Number of hypotheses.
     p_value : float
-        Of the chi-square distribution with so many degrees of freedom.
+        Of the chi-square distribution with `df` degrees of freedom.
     level : float
         Of the intervals.
     covariance : str

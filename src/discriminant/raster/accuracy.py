@@ -831,7 +831,7 @@ def _counted_by_window(reference: LabelImage, image: Image, n_jobs: int | None) 
     return _Counted(reference.classes_of(np.concatenate(labels)), np.concatenate(codes), total, any(touching), findings)
 
 
-#: Pairs of whole numbers are counted in a table of at most so many cells; others are sorted.
+#: Cells of the largest table in which pairs of whole numbers are counted; others are sorted.
 MOST_CELLS: Final = 1 << 20
 
 
@@ -851,14 +851,14 @@ def _pairs_of(values: Array, codes: Array) -> tuple[Array, Array, Array]:
 def _holds_training_areas(image: Image, reference: Areas | LabelImage) -> bool:
     """Whether a reference is the file that the model of the map has learned from, by what the map's metadata say."""
     try:
-        told = json.loads(image.tags.get(TRAINING_TAG, ""))
+        training = json.loads(image.tags.get(TRAINING_TAG, ""))
     except ValueError:
         return False
-    if not isinstance(told, dict) or not reference.path:
+    if not isinstance(training, dict) or not reference.path:
         return False
-    if told.get("areas_sha256"):
-        return bool(told["areas_sha256"] == file_digest(reference.path))
-    return bool(told.get("areas")) and told["areas"] == Path(reference.path).name
+    if training.get("areas_sha256"):
+        return bool(training["areas_sha256"] == file_digest(reference.path))
+    return bool(training.get("areas")) and training["areas"] == Path(reference.path).name
 
 
 def _as_on_map(labels: Array, classes: set[Any]) -> Array:

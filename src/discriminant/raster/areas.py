@@ -415,15 +415,15 @@ def _without_respelled(labels: Array) -> tuple[Array, tuple[Finding, ...]]:
     for group in alike.values():
         kept[group] = group[0]
     texts = np.array([str(name) if len(alike[spelling(str(name))]) > 1 else str(name).strip() for name in names])
-    told = [
+    variants = [
         f"{', '.join(shown(str(names[i])) for i in group[1:])} {'is' if len(group) == 2 else 'are'} read as "
         f"{shown(texts[group[0]].strip())}"
         for group in alike.values()
         if len(group) > 1
     ]
-    words = f"Class names differ by case or spaces only: {listed(told, _MOST_NAMED)}."
+    words = f"Class names differ by case or spaces only: {listed(variants, _MOST_NAMED)}."
     respelled = np.array([text.strip() for text in texts[kept]])[place]
-    return respelled, (area_finding("note", "spelling", words),) if told else ()
+    return respelled, (area_finding("note", "spelling", words),) if variants else ()
 
 
 def _chosen(

@@ -24,12 +24,12 @@ from .ground import ground_plane
 if TYPE_CHECKING:
     from .samples import Samples
 
-#: Pairs of a class are counted by distance in bins of about so many pairs, each larger by a factor than the last.
+#: Pairs in the bins of distance in which pairs of a class are counted.
 FIRST_BIN_PAIRS: Final = 30
 BIN_GROWTH: Final = 1.5
 #: Pixels are correlated at a distance where the mean correlation of pairs is above this and above two standard errors.
 LEAST_CORRELATION: Final = 0.1
-#: The correlation is estimated from at most so many points of a class: 1,000 make half a million pairs.
+#: Points of a class that the correlation is estimated from: 1,000 make half a million pairs.
 MOST_POINTS: Final = 1_000
 #: Side of the squares that group points which are too dense to be linked, in correlated distances. Simulated fields of
 #: one class in 20 bands, true accuracy 66 %: squares of 1, 2 and 3 distances gave 84, 73 and 71 %, single points 96 %.
@@ -94,7 +94,7 @@ def area_groups(samples: Samples, block: int | None = None, group_distance: floa
     samples : Samples
         With their areas.
     block : int, optional
-        Areas with their centres in one square of so many pixels are a group.
+        Areas with their centres in one square of this side, in pixels, are a group.
     group_distance : float, optional
         Areas closer than this are a group: metres on the ground, or pixels of an image without a coordinate system; 0
         for every area by itself. None groups areas of one pixel (points) by the distance over which pixels of a class

@@ -40,7 +40,7 @@ NAMES = ("auto", "maximum-likelihood", "qda", "lda", "minimum-distance", "logist
 _WITH_PRIORS = ("auto", "maximum-likelihood", "qda", "lda", "gaussian-nb")
 #: What models are called in the registry, if otherwise; their classes are equally likely beforehand.
 _REGISTERED: Final = {"auto": "rda", "maximum-likelihood": "qda"}
-#: Without areas to hold out, each class gets a covariance of its own if it has so many pixels for each band.
+#: Pixels for each band with which a class gets a covariance of its own where no areas can be held out.
 PIXELS_PER_BAND: Final = 10
 #: Models without a kernel of their own see this many pixels at a time, as rows of float64.
 _CHUNK = 1 << 16
@@ -387,8 +387,8 @@ class HeldOutAccuracy(MapAccuracy):
         dict
             Rows are the training areas, columns the map.
         """
-        told = {"n_groups": self.groups.n_groups, "group_distance": self.groups.distance, "unit": self.groups.unit}
-        return {**super().to_dict(), "groups": {**told, "squares": self.groups.squares}}
+        described = {"n_groups": self.groups.n_groups, "group_distance": self.groups.distance, "unit": self.groups.unit}
+        return {**super().to_dict(), "groups": {**described, "squares": self.groups.squares}}
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [super().__str__(), self.groups.sentence]))
@@ -455,7 +455,7 @@ def held_out_accuracy(
     """
     found, counts = groups_and_counts(samples, block, group_distance)
     folds = min(_FOLDS, counts.shape[1]) if folds is None else folds
-    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=found.groups), folds, 1, True, random_state)
+    [plan] = plan_rounds(labelled_table(samples.X, samples.y, groups=found.groups), folds, 1, True, random_state)
     mapped = np.empty(samples.n_pixels, dtype=object)
     others: dict[Any, None] = {}
 
@@ -466,7 +466,7 @@ def held_out_accuracy(
         pixels = np.ascontiguousarray(samples.X[split.test].T)
         return split.test, legend.names, score(pixels, np.ones(len(split.test), bool))
 
-    for test, names, codes in in_order(classified, dealt.splits, n_jobs):
+    for test, names, codes in in_order(classified, plan.splits, n_jobs):
         mapped[test] = [names[code] for code in codes.tolist()]
         others |= dict.fromkeys(names.values())
     actions = [label for label in others if label not in samples.classes.tolist()]

@@ -37,7 +37,7 @@ from .samples import ClassStatistics, Samples
 
 #: Readings of the Jeffries-Matusita distance on its scale from 0 to 2, as remote sensing has them (Richards 2013).
 _GOOD, _FAIR, _POOR = 1.9, 1.7, 1.0
-#: So many times the names of two classes are given to their areas at random: their mean distance is known to 0.05.
+#: Random permutations of the names of two classes among their areas: their mean distance is known to 0.05.
 PERMUTATIONS: Final = 20
 #: Of more pairs than this, the others are counted.
 _MOST_SENTENCES = 10
@@ -95,7 +95,7 @@ class ClassPair:
 
     @property
     def reading(self) -> str:
-        """How well the two can be told apart: "well", "fairly", "poorly" or "hardly", by the corrected distance.
+        """How separable the two are: "well", "fairly", "poorly" or "hardly", by the corrected distance.
 
         Classes that are no further apart than random names of their areas are hardly so.
         """
@@ -225,7 +225,7 @@ class ClassSeparability(Result):
             "without bias",
             "by chance",
         ]
-        head += ["told apart"]
+        head += ["separable"]
         gains = [["band", "alone", "mean so far", "least so far"], *self.written_bands]
         more, unranked = len(self.pairs) - MOST_PAIRS, len(self.band_names) - len(self.bands)
         lines = [

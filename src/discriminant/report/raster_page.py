@@ -249,7 +249,7 @@ def samples_blocks(
 def separability_blocks(found: ClassSeparability) -> Blocks:
     """The distances of the closest pairs, and which bands help."""
     pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Without bias"]
-    pairs += ["By chance", "Told apart"]
+    pairs += ["By chance", "Separable"]
     bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
     others = len(found.pairs) - MOST_PAIRS
     more = f" The closest pairs; {count(others)} more are further apart." if others > 0 else ""

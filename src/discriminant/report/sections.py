@@ -378,7 +378,7 @@ def confusion_section(data: ReportData) -> dict[str, Any]:
 
 
 def _measures(data: ReportData) -> list[str]:
-    """The measures of each class; the AUC of the positive class is told with its curve."""
+    """The measures of each class; the AUC of the positive class is given with its curve."""
     known = {found.metric for found in data.evaluation.estimates}
     return [m for m in CLASS_MEASURES if m in known and (m != "auc" or data.evaluation.positive is None)]
 

@@ -235,8 +235,8 @@ class _Graph:
         patterns = {place: _spelled(text for text in plain if plain[text] == place) for place in plain.values()}
         yield self._in_places(raw.name, patterns, n_places)
         if raw.lookup.binary:
-            told = {truth: place for truth, place in raw.lookup.truths.items() if place is not None}
-            words = {place: [w for w in BOOLEANS if told.get(BOOLEANS[w]) == place] for place in told.values()}
+            placed = {truth: place for truth, place in raw.lookup.truths.items() if place is not None}
+            words = {place: [w for w in BOOLEANS if placed.get(BOOLEANS[w]) == place] for place in placed.values()}
             yield self._in_places(raw.name, {place: f"(?i:{_spelled(own)})" for place, own in words.items()}, n_places)
         numbers = {n: p for n, p in raw.lookup.numbers.items() if p is not None and abs(n) < _EXACT}
         if numbers:
