@@ -42,7 +42,7 @@ def save(path: Path, families: dict[str, FamilyRecords]) -> None:
 def this_machine() -> str:
     """Processor, threads, the versions of what computes, and how busy it is."""
     blas = next(library for library in threadpool_info() if library["user_api"] == "blas")
-    names = ", ".join(f"{name} {version(name)}" for name in ("discriminant", "scikit-learn", "numpy", "numba"))
+    names = ", ".join(f"{name} {version(name)}" for name in ("discriminant", "scikit-learn", "numpy"))
     return (
         f"{_processor()}, {blas['num_threads']} threads, {blas['internal_api']} {blas['version']}, "
         f"Python {platform.python_version()}; {names}; load of other work {_load()}"

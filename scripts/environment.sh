@@ -35,7 +35,7 @@ if ! "$VENV/bin/python" -c 'import pip' 2>/dev/null; then
     make_venv "$(find_python)"
 fi
 
-groups=()
+groups=(--group build)
 for group in "$@"; do
     groups+=(--group "$group")
 done

@@ -10,7 +10,7 @@ from discriminant.moments.statistic import ClassMoments
 
 
 def linear_regression(X, response, weight=None):
-    joint = np.column_stack([np.asarray(X, dtype=float), response])
+    joint = np.ascontiguousarray(np.column_stack([np.asarray(X, dtype=float), response]))
     moments = ClassMoments(1, joint.shape[1])
     weight = np.ones(len(joint)) if weight is None else weight.astype(float)
     moments.update(Block(joint, np.zeros(len(joint), dtype=np.int32), weight))

@@ -42,5 +42,6 @@ if __name__ == "__main__":
             raise
     finally:
         sys.setprofile(None)
-    modules = [name for name in sys.modules if name.partition(".")[0] == "discriminant"]
+    loaded = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "discriminant"}
+    modules = [name for name, module in loaded.items() if hasattr(module, "__file__")]  # no parts of compiled ones
     print(json.dumps({"called": sorted(called), "modules": modules}), file=sys.stderr)

@@ -43,6 +43,7 @@ from .validation.comparison import compare, mcnemar
 from .validation.cross_validation import cross_validate
 from .validation.degree_curve import degree_curve
 from .validation.learning_curve import error_sources, learning_curve
+from .versions import show_versions
 
 __version__: str
 
@@ -116,6 +117,7 @@ __all__ = [
     "risk_coverage",
     "roc",
     "save",
+    "show_versions",
     "solvers",
     "theory",
     "top_k",

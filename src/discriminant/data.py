@@ -840,28 +840,9 @@ def _sound(X: Any) -> Any:
     """
     if X.format in ("csr", "csc", "bsr"):
         whole = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
-        if not _fits(whole):
-            whole.check_format(full_check=True)  # which says what is wrong
+        whole.check_format(full_check=True)
         return whole
     return type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False) if X.format == "coo" else X
-
-
-def _fits(csr: Any) -> bool:
-    """Whether nothing is wrong with the indices of a CSR matrix; False also where that is not known.
-
-    Where they increase in each row, as they should, the matrix is told so: SciPy would look at all of them again.
-    """
-    from .kernels.scores import csr_places_increase  # loaded where rows are sparse
-
-    indices, indptr = csr.indices, csr.indptr
-    if csr.format != "csr" or indices.dtype != indptr.dtype or not csr.dtype.isnative or not indices.flags.c_contiguous:
-        return False
-    if not (indptr[:-1] <= indptr[1:]).all():
-        return False
-    if csr_places_increase(indices, indptr, csr.shape[1]):
-        csr.has_canonical_format = True
-        return True
-    return bool(indices.view(f"u{indices.itemsize}").max(initial=0) < csr.shape[1])  # negative ones are large there
 
 
 def _refuse_columns_that_are_not_numbers(frame: Any) -> None:

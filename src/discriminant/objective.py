@@ -46,8 +46,8 @@ from .arrays import Array
 from .data import Block, LabelledRows, SparseRows, check_number, check_shapes
 from .engine import reduce as reduce_rows
 from .engine import workspace
+from .kernels import csr_parts, moments
 from .kernels import losses as loss_kernels
-from .kernels import moments
 from .kernels import scores as kernels
 from .moments.covariance import standard_deviations
 from .moments.statistic import ClassMoments
@@ -180,16 +180,12 @@ class Softmax:
     def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
         """The loss of each row, and its gradient in the scores (rows, K); overwrites ``scores``."""
         value = np.empty(len(codes))
-        kernels.softmax_shortfalls(scores, codes, value)
-        np.exp(scores, out=scores)
-        kernels.softmax_slopes(scores, codes, value)
+        kernels.softmax_losses(scores, codes, value)
         return value, scores
 
     def probabilities(self, scores: Array) -> Array:
         """p of each row; overwrites ``scores``."""
-        kernels.subtract_row_maximum(scores)
-        np.exp(scores, out=scores)
-        kernels.divide_rows_by_sum(scores)
+        kernels.softmax(scores, scores)
         return scores
 
 
@@ -592,7 +588,7 @@ class Pass:
     def linear_scores(self, X: Any) -> Array:
         if sp.issparse(X):
             scores = np.empty((X.shape[0], len(self.coef)))
-            kernels.csr_scores(X.data, X.indices, X.indptr, self.by_column, scores)
+            kernels.csr_scores(csr_parts(X), self.by_column, scores)
             scores += self.intercept
         else:
             # A single score is a matrix-vector product, which BLAS does faster than a matrix with one column.
@@ -616,7 +612,13 @@ class Pass:
         """What those kernels take of a block and of the coefficients."""
         n_known = 0 if block.offset is None else len(self.coef)
         known = self.plus_offset(np.zeros((block.n_rows, n_known)), block)
-        return block.X, self.standard.centre, np.ascontiguousarray(self.coef), self.intercept, known
+        return (
+            block.X,
+            self.standard.centre,
+            np.ascontiguousarray(self.coef),
+            np.ascontiguousarray(self.intercept),
+            known,
+        )
 
     def add_products(self, X: Any, slopes: Array) -> None:
         """Add ``slopes' (x - centre)`` and the sums of the slopes."""
@@ -624,7 +626,7 @@ class Pass:
         self.sums += sums
         if sp.issparse(X):
             self.products = np.asfortranarray(self.products)
-            kernels.csr_add_products(X.data, X.indices, X.indptr, slopes, self.products.T)
+            kernels.csr_add_products(csr_parts(X), slopes, self.products.T)
             return
         self.products += slopes[:, 0] @ X if slopes.shape[1] == 1 else slopes.T @ X
         if not self.standard.far:
@@ -823,8 +825,8 @@ class _Curvature(Pass):
         factor = factor * part.weight[:, None]
         self.sums += factor.sum(axis=0)
         if part.sparse:
-            kernels.csr_add_squares(X.data, X.indices, X.indptr, factor, self.squares)
-            kernels.csr_add_products(X.data, X.indices, X.indptr, factor, self.crossed)
+            kernels.csr_add_squares(csr_parts(X), factor, self.squares)
+            kernels.csr_add_products(csr_parts(X), factor, self.crossed)
         else:
             centred = X if self.standard.far else X - self.standard.centre
             self.squares += (centred**2).T @ factor

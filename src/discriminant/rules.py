@@ -368,15 +368,11 @@ def _keep_labels(scores: Array, out: Array) -> bool:
 
 
 def _keep_posterior(scores: Array, out: Array) -> bool:
-    sound = kernels.subtract_row_maximum(scores)
-    kernels.divide_rows_by_sum(np.exp(scores, out=out))
-    return bool(sound)
+    return bool(kernels.softmax(scores, out))
 
 
 def _keep_log_posterior(scores: Array, out: Array) -> bool:
-    sound = kernels.subtract_row_maximum(scores)
-    np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out)
-    return bool(sound)
+    return bool(kernels.log_softmax(scores, out))
 
 
 @dataclass(frozen=True)

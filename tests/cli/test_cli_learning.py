@@ -153,13 +153,6 @@ def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
         ]
 
 
-def test_the_table_that_loads_the_kernels_is_not_seen(run, tmp_path):
-    path = write_rows(tmp_path / "or.csv", [["a", "b", "y"], [0, 0, "no"], [0, 1, "yes"], [1, 0, "yes"], [1, 1, "yes"]])
-    ran = run("fit", path, "-t", "y", "--model", "perceptron", "--rare", 1)
-    assert ran.code == 0
-    assert "rows wrong" not in ran.err
-
-
 @pytest.mark.parametrize(
     "model", ["lda", "qda", "logistic", "svm", "naive-bayes", "gaussian-nb", "perceptron", "least-squares", "fisher"]
 )

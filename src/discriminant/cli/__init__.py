@@ -19,7 +19,7 @@ from .. import __version__, kernels
 from ..dependencies import Absent
 from ..files import abandon
 from .compare import compare
-from .console import Ended, end_on_signals, ignore_signals, leave_at_once, say, signal_exit_code
+from .console import Ended, end_on_signals, ignore_signals, leave_at_once, signal_exit_code
 from .course import learning_curve, path, trace
 from .dataset import dataset
 from .demo import demo
@@ -61,7 +61,7 @@ app = application(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"discriminant {__version__}")
+        typer.echo(f"discriminant {__version__} (kernels: {kernels.BUILD})")
         raise typer.Exit
 
 
@@ -118,9 +118,6 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 100)
     sys.setswitchinterval(0.0005)  # what is loaded beside the reading of a table must not hold it up
     end_on_signals()
-    if sys.stderr is not None and sys.stderr.isatty():
-        words = "Compiling for this machine: needed once, up to a minute."
-        kernels.when_compiling.append(lambda: say(words))
     if not _makes_frames(sys.argv[1:]):
         sys.meta_path.insert(0, cast("Any", Absent("pandas")))
         sys.modules.setdefault("scipy.stats", _LaterStats("scipy.stats"))

@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 
 from ..errors import ParameterError
 from ..results import visible
-from .console import running, say, told, unheard
+from .console import running, say, told
 
 if TYPE_CHECKING:
     from ..formula import Formula
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 _UsageError: Any = typer.BadParameter.__base__
 #: Large blocks: between two of them a thread has to wait for its turn.
 _HASHED_BYTES = 1 << 24
-#: Smaller files hold tables that are fitted before compiled kernels would be loaded.
-_LARGE_FILE = 1 << 20
 
 
 def option(metavar: str, help: str, *names: str) -> Any:  # noqa: A002
@@ -319,18 +317,17 @@ class TrainingOptions(TableOptions):
         formula: str | None = None,
         time: str | None = None,
     ) -> Labelled:
-        """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
+        """The table with its rows coded and labelled; a model that will be fitted to it has to be known."""
         if model is not None:
             from ..estimators.registry import known_name
 
             known_name(model)
         with _Beside() as beside:
-            # While this thread loads libraries the file is hashed, while it reads the file the model is loaded.
+            # While this thread loads libraries and reads the file, it is hashed.
             hashed = beside.begin(_file_hash, data)
             from ..tables import read_training
 
             table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes, target)
-            beside.begin(_load, model, data)
             drop, shared = list(self.drop or ()), self.treatment(formula is not None)
             roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}
             read = None
@@ -514,26 +511,6 @@ def _file_hash(data: str | list[str], unwanted: Event) -> str | None:
     except OSError:
         return None
     return digest.hexdigest()
-
-
-def _load(model: str | None, data: str | list[str], unwanted: Event) -> None:
-    """Load what fitting takes, by a fit to a table that is next to nothing; for large files with compiled kernels."""
-    if model is None or unwanted.is_set():
-        return
-    import numpy as np
-
-    if isinstance(data, list) or not os.path.isfile(data) or os.path.getsize(data) > _LARGE_FILE:
-        import numba  # noqa: F401
-
-    import discriminant.storage.model_file  # noqa: F401
-
-    from ..estimators.registry import new_model
-
-    made = new_model(model)
-    if not unwanted.is_set():
-        angle = np.arange(60.0)
-        with unheard():
-            made.fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
 
 
 def pairs(option: str, given: Sequence[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..data import as_frame, as_rows, check_integer, label_array
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, Model, ParameterError
-from ..kernels.scores import tempered_losses
+from ..kernels import scores
 from ..results import Result, plain, shown
 
 
@@ -61,8 +61,6 @@ def one_for_each_class(name: str, given: Any, classes: Array, default: float | N
 
 #: Temperatures that are tried: the logarithms of densities as they are, and down to a 1024th part of them.
 _ROOTS, _HALVINGS = (1.0, 0.5**0.5), 10
-#: Of more log-densities than this the losses are compiled: NumPy took 2.7 times as long, 16 ms for so many.
-_MANY = 1 << 18
 #: How close a temperature comes to the best one.
 _TEMPERATURE_TOL = 1e-10
 
@@ -100,27 +98,11 @@ class TemperedLosses:
         """
         *shape, K = self.log_densities.shape
         logs, priors = np.moveaxis(self.log_densities, -1, 0), np.exp(self.log_priors)
-        if logs.size > _MANY:
-            losses = np.zeros((prod(shape[1:]), len(_ROOTS), _HALVINGS + 1))
-            logs = np.ascontiguousarray(logs).reshape(K, shape[0], len(losses))
-            tempered_losses(logs, self.codes, self.weight, priors, np.array(_ROOTS), losses)
-        else:
-            losses = self._in_numpy(logs.reshape(K, prod(shape)), priors, shape)
+        losses = np.zeros((prod(shape[1:]), len(_ROOTS), _HALVINGS + 1))
+        logs = np.ascontiguousarray(logs).reshape(K, shape[0], len(losses))
+        scores.tempered_losses(logs, self.codes, self.weight, priors, np.array(_ROOTS), losses)
         constant = self.weight @ self.log_priors[self.codes]
         return losses.reshape(*shape[1:], -1) - constant
-
-    def _in_numpy(self, logs: Array, priors: Array, shape: list[int]) -> Array:
-        """The same sums, but for the constant, without the compiler."""
-        logs = logs - logs.max(axis=0)
-        own = logs.reshape(-1, *shape)[self.codes, np.arange(shape[0])]
-        losses = np.empty((*shape[1:], len(_ROOTS), _HALVINGS + 1))
-        for r, root in enumerate(_ROOTS):
-            powers = np.exp(logs * (root * 0.5**_HALVINGS))
-            for halving in range(_HALVINGS, -1, -1):
-                sums = np.log(priors @ powers).reshape(shape) - root * 0.5**halving * own
-                losses[..., r, halving] = self._weighted(sums)
-                np.multiply(powers, powers, out=powers)
-        return losses
 
     def at(self, temperature: float) -> tuple[Array, Array, Array]:
         """The summed loss, its slope and its curvature in the temperature, which is never negative."""

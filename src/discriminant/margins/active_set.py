@@ -36,8 +36,7 @@ def maximise(problem: MarginProblem, tol: float, seed: int = 0) -> MarginFit | N
     alpha, coef, squares = np.zeros(len(rows)), np.zeros(rows.shape[1]), np.einsum("ij,ij->i", rows, rows)
     mean_square = float(squares.mean()) if problem.fit_intercept else 0.0
     fixed = problem.sign, problem.upper, problem.diagonal, squares
-    state = np.uint64(SEED + seed)
-    bias, rounds = kernels.solve(rows, fixed, alpha, coef, mean_square, PROXIMAL * mean_square, state)
+    bias, rounds = kernels.solve(rows, fixed, alpha, coef, mean_square, PROXIMAL * mean_square, SEED + seed)
     if rounds == 0:
         return None
     problem.steps[0] += rounds

@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array
+from ..kernels import csr_parts
 from ..kernels import dual_coordinate as kernels
 from .interior_point import WorkingSet, affordable, solve_working_sets
 from .problem import MarginFit, MarginProblem, Stop, better, from_multipliers
@@ -114,8 +115,8 @@ class _Ascent:
         self.upper, self.diagonal = problem.upper, problem.diagonal
         rows, standard = problem.data.rows.block(0, n), problem.objective.standardised
         if sp.issparse(rows):
-            self.rows, self.squares = (rows.data, rows.indices, rows.indptr), np.empty(n)
-            kernels.row_squares(rows.data, rows.indptr, self.squares)
+            self.rows, self.squares = csr_parts(rows), np.empty(n)
+            kernels.row_squares(self.rows, self.squares)
         else:  # centred where a far centre would cost digits
             self.rows = rows - standard.centre if standard.far and problem.fit_intercept else rows
             self.squares = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
@@ -123,13 +124,12 @@ class _Ascent:
         self.alpha, self.coef, self.bias = np.zeros(n), np.zeros(problem.data.rows.n_columns), 0.0
         self.order = np.empty(n, dtype=np.int64)
         self.rest, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        self.count, self.random = 0, np.uint64(SEED + seed)
+        self.count, self.random = 0, SEED + seed
         self.past: deque[tuple[Array, Array]] = deque(maxlen=_STEPS)
 
     def sweep(self) -> tuple[float, float]:
         """Visit the rows whose turn it is; an estimate of the duality gap and the dual value."""
-        turns, random = kernels.shuffled_due(self.due, self.count, self.order, self.random)
-        self.random = np.uint64(random)
+        turns, self.random = kernels.shuffled_due(self.due, self.count, self.order, self.random)
         fixed = self.problem.sign, self.upper, self.diagonal, self.squares
         ascent = self.alpha, self.coef, self.rest, self.due
         self.bias, gap = kernels.sweep_over(

@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lstsq
+from scipy.linalg import cho_solve, lstsq
 
 from ..arrays import Array
-from ..kernels import interior_point as kernels
 from .problem import MarginFit, MarginProblem, Stop, at_point, better, from_multipliers, standard_rows
 
 _MOST_STEPS = 100
@@ -47,9 +46,41 @@ _MOST_WORK = 1e9
 #: Up to this many columns they are not reduced to the dimensions of fewer rows: inner products would cost digits.
 _FEW_COLUMNS = 200
 _CORRECTIONS = 2
+#: Steps go this part of the way to the point where something positive would become 0 (Mehrotra's usual 0.995).
+_SHORT_OF_ZERO = 0.995
+#: A shorter step leads nowhere.
+_SHORTEST = 1e-6
 
 
 _gap = itemgetter(0)
+
+
+@dataclass(frozen=True)
+class _NewtonSystem:
+    """The linear system of a step at one point: what all its right sides share."""
+
+    programme: HingeProgramme
+    state: Array
+    weight: Array  #: of each row in the Hessian of the unknowns, without its share
+    factor: Array  #: the Cholesky factor of that Hessian
+    short: Array  #: ``1 - rows theta``
+    descent: Array  #: minus the gradient
+
+    def direction(self, target: float, by_surplus: Any, by_slack: Any) -> tuple[Array, Array]:
+        """The changes of state and theta that bring all complementary products to ``target``, to first order.
+
+        ``by_surplus`` and ``by_slack`` are the predictor's products of the dual's change with theirs.
+        """
+        (dual, room, slack, surplus), own = self.state, self.programme
+        # First what slack and surplus would change by if the dual stayed, then what the dual's change adds.
+        d_surplus = (target - dual * surplus - by_surplus) / dual
+        d_slack = np.zeros_like(slack) if own.squared else (target - room * slack + by_slack) / room
+        missing = self.short - slack + surplus + d_surplus - d_slack
+        right = self.descent + (own.share * self.weight * missing) @ own.rows
+        d_theta = cho_solve((self.factor, True), right, check_finite=False)
+        d_dual = self.weight * (missing - own.rows @ d_theta)
+        d_slack = 0.5 * d_dual if own.squared else d_slack + slack / room * d_dual
+        return np.stack((d_dual, -d_dual, d_slack, d_surplus - surplus / dual * d_dual)), d_theta
 
 
 @dataclass(frozen=True)
@@ -77,32 +108,27 @@ class HingeProgramme:
     constant: float = 0.0
     squared: bool = False
 
-    @property
-    def parts(self) -> tuple[Array, Array, Array, Array, bool]:
-        """The programme as the kernels read it."""
-        return self.rows, self.share, self.linear, self.ridge, self.squared
-
     def minimise(self, theta: Array, width: float, steps: list[int]) -> tuple[Array, Array]:
         """The minimum: theta, and the multipliers divided by ``share``; adds to the number of steps taken.
 
         Begins at ``theta``, at which rows within ``width`` of the kink matter. If that leads nowhere, begins at 0.
         """
-        found = self._from(theta, width, steps)
-        if not found[0] <= _GOOD * (self.constant + self._value(found[1])):
-            found = min(found, self._from(np.zeros_like(theta), 1.0, steps), key=_gap)
+        with np.errstate(all="ignore"):  # products that overflow end the way, and are looked for
+            found = self._from(theta, width, steps)
+            if not found[0] <= _GOOD * (self.constant + self._value(found[1])):
+                found = min(found, self._from(np.zeros_like(theta), 1.0, steps), key=_gap)
         return found[1], found[2]
 
     def _from(self, theta: Array, width: float, steps: list[int]) -> tuple[float, Array, Array]:
         """The best point met on the way from ``theta``, behind its gap; multipliers next to their bounds are there."""
-        theta, state = theta.copy(), np.empty((4, len(self.rows)))
-        kernels.begin(self.parts, theta, width, state)
-        found, guess, unchanged = self._with_gap(theta.copy(), state[0].copy()), np.empty(0), np.zeros_like(state)
+        theta, state = theta.copy(), self._state_at(theta, width)
+        found, guess = self._with_gap(theta.copy(), state[0].copy()), np.empty(0)
         for _ in range(_MOST_STEPS):
             if not self._advance(theta, state):
                 break
             steps[0] += 1
             # How far the values of this point and of its multipliers are apart, once their equations hold.
-            gap, size = float(kernels.gap_after(self.parts, state, unchanged, 0.0)), self.constant + self._value(theta)
+            gap, size = self._complementarity(state), self.constant + self._value(theta)
             found = min(found, self._with_gap(theta.copy(), state[0].copy()), key=_gap)
             if gap < _CROSSOVER * size:
                 before, guess = guess, np.concatenate(self._active(state))
@@ -118,7 +144,8 @@ class HingeProgramme:
 
     def _advance(self, theta: Array, state: Array) -> bool:
         """Take a step in place; whether there was one."""
-        weight = kernels.weights(self.parts, state)
+        dual, room, slack, surplus = state
+        weight = 1.0 / ((0.5 if self.squared else slack / room) + surplus / dual)
         hessian = (self.rows * (self.share * weight)[:, None]).T @ self.rows
         hessian[np.diag_indices(len(hessian))] += self.ridge
         scale = np.sqrt(np.diagonal(hessian))
@@ -126,7 +153,46 @@ class HingeProgramme:
             factor = np.linalg.cholesky(hessian / scale / scale[:, None]) * scale[:, None]
         except np.linalg.LinAlgError:
             return False
-        return bool(kernels.step(self.parts, state, theta, weight, factor) > 0)
+        short = 1.0 - self.rows @ theta
+        descent = (self.share * dual) @ self.rows - self.linear - self.ridge * theta
+        system = _NewtonSystem(self, state, weight, factor, short, descent)
+        change, _ = system.direction(0.0, 0.0, 0.0)
+        gap, then = self._complementarity(state), self._complementarity(state + self._longest(state, change) * change)
+        # The predictor tells how far complementary products can be brought down (Mehrotra 1992).
+        target = (then / max(gap, 1e-300)) ** 3 * gap / self.share.sum() / (1.0 if self.squared else 2.0)
+        d_dual, _, d_slack, d_surplus = change
+        change, d_theta = system.direction(target, d_dual * d_surplus, d_dual * d_slack)
+        length = self._longest(state, change, _SHORT_OF_ZERO)
+        if not (length >= _SHORTEST and np.isfinite(d_theta).all()):
+            return False
+        theta += length * d_theta
+        state += length * change
+        return True
+
+    def _state_at(self, theta: Array, width: float) -> Array:
+        """Each row's multiplier divided by its share (the *dual*), 1 minus the dual (its *room*), slack and surplus.
+
+        All are positive (4, m), and slack times surplus is ``width^2`` for every row.
+        """
+        short = 1.0 - self.rows @ theta
+        root = np.sqrt(short**2 + 4.0 * width**2)
+        # Far on the right side short + root would cancel.
+        slack = np.where(short > 0, 0.5 * (short + root), 2.0 * width**2 / (np.abs(short) + root))
+        surplus = width**2 / slack
+        return np.stack((2.0 * slack if self.squared else slack / root, surplus / (slack + surplus), slack, surplus))
+
+    def _complementarity(self, state: Array) -> float:
+        """The sum of the complementary products, each times its row's share."""
+        dual, room, slack, surplus = state
+        products = dual * surplus if self.squared else dual * surplus + room * slack
+        return float(self.share @ products)
+
+    def _longest(self, state: Array, change: Array, part: float = 1.0) -> float:
+        """The part of the way to where something positive would become 0, 1 at most."""
+        if self.squared:  # room is free, and slack a multiple of the dual
+            state, change = state[[0, 3]], change[[0, 3]]
+        falls = change < 0
+        return min(1.0, part * float(np.min(-state[falls] / change[falls], initial=np.inf)))
 
     def _active(self, state: Array) -> tuple[Array, Array]:
         """Which rows seem to have a multiplier above 0, and which of them the largest there is."""

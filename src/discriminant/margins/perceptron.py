@@ -21,8 +21,8 @@ from ..arrays import Array
 from ..data import DenseRows, Rows, SparseRows, check_shapes, consecutive_runs, dense_rows
 from ..engine import in_order
 from ..errors import InputError
+from ..kernels import csr_parts, dual_coordinate
 from ..kernels import perceptron as kernels
-from ..kernels.dual_coordinate import row_squares
 from ..results import Result
 from .hard_margin import maximum_margin
 
@@ -149,7 +149,7 @@ def _squared_lengths(block: Any) -> Array:
     """The squared length of each row."""
     if sp.issparse(block):
         squares = np.empty(block.shape[0])
-        row_squares(block.data, block.indptr, squares)
+        dual_coordinate.row_squares(csr_parts(block), squares)
         return squares
     return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
@@ -157,7 +157,7 @@ def _squared_lengths(block: Any) -> Array:
 def _in_place(rows: Rows) -> Any:
     """The whole table as a kernel reads it, unless that takes a copy of more than one block."""
     if isinstance(rows, SparseRows):
-        return rows.values.data, rows.values.indices, rows.values.indptr
+        return csr_parts(rows.values)
     if rows.n_rows <= rows.block_rows:
         return rows.block(0, rows.n_rows)
     if isinstance(rows, DenseRows) and rows.values.flags.c_contiguous and rows.values.dtype == rows.dtype:

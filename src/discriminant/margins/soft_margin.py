@@ -34,14 +34,14 @@ from ..arrays import Array
 from ..data import Block, LabelledRows, Source, SparseRows, as_rows
 from ..engine import reduce
 from ..errors import InputError
-from ..kernels import smoothed_hinge as kernels
+from ..kernels import hinge
 from ..moments.covariance import factorised
 from ..moments.statistic import ClassMoments
-from ..objective import Objective, SmoothedHinge, SquaredHinge
+from ..objective import Objective, SmoothedHinge
 from ..solvers.smooth import line_search, minimise_newton
 from . import active_set, dual_coordinate
 from .interior_point import WorkingSet, solve_working_sets
-from .problem import MarginFit, MarginProblem, Stop, better, finished, is_wide, standard_rows
+from .problem import MarginFit, MarginProblem, Stop, better, finished, is_wide
 
 #: Up to this many columns Newton's method is the fastest for any table; up to the second number for dense ones with so
 #: many rows for each column. Hessians of more columns, or of sparse rows, cost more than the ascent in the dual.
@@ -61,12 +61,12 @@ _SMALL = 400_000
 #: There, and with up to this many unknowns, all is done in compiled code: the working set is solved from this width on,
 #: to this duality gap relative to the value.
 _FEW_UNKNOWNS, _LAST_WIDTH, _AS_GOOD_AS_EXACT = 64, 0.03, 1e-12
+#: A multiplier this close to a bound, relative to it, is at the bound.
+_NEXT_TO = 1e-8
 #: Of a dataset, rows near the kink are brought together up to this size,
 _GATHERED_BYTES = 1 << 30
 #: so often at most.
 _MOST_ROUNDS = 8
-#: A multiplier this close to a bound, relative to it, is at the bound.
-_NEXT_TO = 1e-8
 _MOST_STEPS = 60
 
 
@@ -123,12 +123,11 @@ def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit | None:
     rows, ridge = standard_rows(problem, np.arange(problem.data.n_rows)), problem.objective.ridge[0]
     theta, dual, share = np.zeros(len(ridge)), np.zeros(len(rows)), problem.cost / problem.total
     if problem.squared:
-        squares = (rows, share, np.zeros(len(ridge)), ridge, True)
-        _, steps = kernels.follow(SquaredHinge.code, squares, theta, 1.0, 1.0, _SHRINK)
+        steps = hinge.minimise_squared(rows, share, ridge, theta)
         dual = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
     else:
         widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
-        steps = kernels.solve(rows, share, ridge, theta, dual, *widths, _AS_GOOD_AS_EXACT)
+        steps = hinge.solve(rows, share, ridge, theta, dual, *widths, _AS_GOOD_AS_EXACT)
         if steps == 0:
             return None
         dual = np.where(dual > 1 - _NEXT_TO, 1.0, np.where(dual > _NEXT_TO * dual.max(), dual, 0.0))

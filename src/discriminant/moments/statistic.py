@@ -32,6 +32,7 @@ from ..arrays import Array
 from ..data import Block, LabelledRows, Rows, check_shapes, fold_of_rows, require
 from ..engine import reduce, workspace
 from ..errors import NotReadyError, ParameterError
+from ..kernels import csr_parts
 from ..kernels import moments as kernels
 from .covariance import Scatter, ThinScatter, row_span
 
@@ -272,11 +273,11 @@ class ClassMoments:
     def _add_sparse_squares(self, block: Block) -> tuple[Array, Array]:
         csr, codes, weight = block.X, block.codes, block.weight
         totals, means, stored = np.zeros(self.n_classes), np.zeros(self.mean.shape), np.zeros(self.mean.shape)
-        kernels.csr_class_sums(csr.data, csr.indices, csr.indptr, codes, weight, totals, means, stored)
+        kernels.csr_class_sums(csr_parts(csr), codes, weight, totals, means, stored)
         seen = (totals > 0)[:, None]
         np.divide(means, totals[:, None], out=means, where=seen)
         squares, left = np.zeros(self.mean.shape), np.zeros(self.mean.shape)
-        kernels.csr_class_squares(csr.data, csr.indices, csr.indptr, codes, weight, means, squares, left)
+        kernels.csr_class_squares(csr_parts(csr), codes, weight, means, squares, left)
         absent = totals[:, None] - stored
         squares += absent * means**2
         left -= absent * means
@@ -654,6 +655,7 @@ def narrowed(moments: Any, needs: Needs) -> Any:
 
 def column_moments(rows: Rows, weight: Array | None = None, grain: Any = "diagonal") -> tuple[Array, Array]:
     """The means of the columns, and their variances, or covariances with the ``grain`` "pooled"."""
-    together = LabelledRows(rows, np.array([0]), np.zeros(rows.n_rows, dtype=np.int32), weight)
+    each = None if weight is None else np.asarray(weight, dtype=np.float64)
+    together = LabelledRows(rows, np.array([0]), np.zeros(rows.n_rows, dtype=np.int32), each)
     found = reduce(together, ClassMoments(1, rows.n_columns, grain=grain))
     return found.mean[0], found.scatter[0] / found.weight[0]

@@ -43,7 +43,7 @@ from ..data import (
 from ..engine import Executor, Threads, reduce
 from ..errors import ColumnError, InputError, LabelError, Model, ParameterError, Part, WeightError
 from ..files import paths_of
-from ..kernels.transpose import turn
+from ..kernels import transpose
 from ..results import quoted, suggestion
 from .coding import Choosing, Learned, Learning, Written
 from .executors import executor_of
@@ -741,7 +741,7 @@ class _Reading:
                     return np.asarray(as_rows(batch.X).block(0, batch.num_rows))
                 for place, name in enumerate(features):
                     lying[place, : batch.num_rows] = _numbers(batch.column(name))
-                turn(lying, X := standing[: batch.num_rows])
+                transpose.turn(lying, X := standing[: batch.num_rows])
                 return X
 
             return of_numbers

@@ -39,7 +39,7 @@ SHARES = {
 }
 #: Measures in units of their own, of any size.
 COSTS = {"cost"}
-_PACKAGES = ("discriminant", "numpy", "scipy", "scikit-learn", "numba", "plotly")
+_PACKAGES = ("discriminant", "numpy", "scipy", "scikit-learn", "plotly")
 _MINUS = "\N{MINUS SIGN}"  #: as wide as a digit, so that columns align
 
 

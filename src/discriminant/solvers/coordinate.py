@@ -38,7 +38,8 @@ from ..engine import workspace
 from ..errors import ParameterError, Setting
 from ..kernels import columns as column_kernels
 from ..kernels import coordinate as kernels
-from ..kernels.losses import LOGISTIC, losses_of_scores
+from ..kernels import csr_parts
+from ..kernels import losses as loss_kernels
 from ..objective import Logistic, Objective, Pass, Softmax
 from .smooth import Run, Solution, descends_enough
 
@@ -128,7 +129,8 @@ class _Points(Pass):
         scores = self.scores(part)
         slopes = np.empty_like(scores)
         if type(self.loss) is Logistic:
-            losses_of_scores(LOGISTIC, 0.0, scores, part.codes, part.weight[:, None], self.value, slopes)
+            args = scores, part.codes, part.weight[:, None], self.value, slopes
+            loss_kernels.losses_of_scores(self.loss.code, self.loss.width, *args)
         else:
             for k in range(len(self.value)):
                 here = slice(k * self.n_scores, (k + 1) * self.n_scores)
@@ -811,7 +813,7 @@ class _Gram(Pass):
         for a, row_of in enumerate(self.row_of):
             for b, column_of in enumerate(self.column_of):
                 weight = np.ascontiguousarray(factor[:, a, b])
-                kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, self.matrix)
+                kernels.csr_add_gram(csr_parts(X), weight, row_of, column_of, self.matrix)
 
 
 def _stored_entries(objective: Objective) -> int | None:

@@ -47,11 +47,11 @@ from ..errors import ParameterError, Setting
 from ..folds import HeldOut
 from ..kernels import lbfgs
 from ..kernels import losses as loss_kernels
-from ..kernels.row_span import minimise_in_row_span as gram_newton
 from ..moments.covariance import factorised, row_span
 from ..moments.statistic import ClassMoments
-from ..objective import ElasticNet, Logistic, MarginLoss, Objective, Pass, Softmax, Standardisation
+from ..objective import ElasticNet, MarginLoss, Objective, Pass, Softmax, Standardisation
 from ..results import Result, number, several
+from .fits import Fits
 
 #: From a gradient, or several one upon the other, to steps.
 Preconditioner = Callable[[Array], Array]
@@ -690,40 +690,11 @@ def minimise_in_row_span(
     objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False
 ) -> Solution:
     """Minimise a smooth problem with more columns than rows; the solution's derivatives are those in the rows' span."""
-    if type(objective.loss) is Logistic and not trace and not theta.any():
-        found = _minimise_by_gram_matrix(objective, tol, max_iter)
-        if found is not None:
-            return found
     rotation = rotated(objective)
     minimise = named_solver("auto", rotation.objective)
     found = minimise(rotation.objective, rotation.from_columns(theta), tol, max_iter, trace)
     points = [rotation.point_in_columns(point) for point in found.trace]
     return replace(found, theta=rotation.to_columns(found.theta), trace=points)
-
-
-def _minimise_by_gram_matrix(objective: Objective, tol: float, max_iter: int) -> Solution | None:
-    """The same of one score from 0, in one compiled loop; None where the penalty is too weak for its precision."""
-    data, run, ridge = objective.data, Run(objective, tol, max_iter, False, "newton"), objective.penalty.l2
-    Z, penalised = _penalised_rows(objective)
-    weight, offset, gram = data.weight_of(slice(None)) / objective.total_weight, np.zeros(data.n_rows), Z @ Z.T
-    if not ridge > _LEAST_RIDGE * float((weight * gram.diagonal()).max()):
-        return None
-    if data.offset is not None:
-        offset += data.offset.ravel()
-    u, intercept, value, squares, left, run.iterations = gram_newton(
-        gram, data.codes, weight, offset, ridge, objective.fit_intercept, min(tol, 1e-14), max_iter
-    )
-    theta = np.append(u @ Z / penalised, intercept)[None, : objective.shape[1]]
-    objective.passes[0] += 2.0
-    run.stand_at(theta, value, np.sqrt(np.array([squares])))
-    run.excess = left / max(value, 1e-300)
-    if not np.isfinite(value):
-        run.reason = "not finite"
-    elif run.excess <= max(tol, _AS_GOOD_AS_OPTIMAL):
-        run.reason = "optimal"
-    else:
-        run.reason = "max_iter" if run.iterations == max_iter else "no further descent"
-    return run.solution()
 
 
 @dataclass(frozen=True)
@@ -924,7 +895,7 @@ def ridge_paths(
     for alpha in alphas:
         descent.descend(replace(objective, penalty=ElasticNet(float(alpha))), tol, max_iter)
         theta = descent.fits.theta.reshape(-1, *objective.shape).copy()
-        yield FoldFits(float(alpha), theta, descent.held_scores(), int(descent.fits.count.max()))
+        yield FoldFits(float(alpha), theta, descent.held_scores(), int(descent.fits.n_steps.max()))
 
 
 def _has_dense_rows(objective: Objective) -> bool:
@@ -939,7 +910,7 @@ class _FitsInPasses:
         self.held, every = held, np.arange(held.seen.shape[1])
         theta = np.zeros((len(every), *objective.shape))
         loss, slope, self.scores = _evaluated(objective, held, theta, every)
-        self.fits = lbfgs.Fits.at(theta.reshape(len(every), -1), loss, slope)
+        self.fits = Fits.at(theta.reshape(len(every), -1), loss, slope)
         #: Parameters, and the Hessian of the loss there.
         self.bend: tuple[Array, Array] | None = None
 
@@ -1035,7 +1006,8 @@ class _Fits(Pass):
     summed = (*Pass.summed, "weight")
 
     def __init__(self, objective: Objective, coef: Array, intercept: Array, held: HeldOut, fits: Array) -> None:
-        self.held, self.seen, self.n_scores = held, held.seen[:, fits], objective.contrasts.shape[1]
+        self.held, self.n_scores = held, objective.contrasts.shape[1]
+        self.seen = np.ascontiguousarray(held.seen[:, fits])
         #: Place of each fit among the chosen ones; scores of the others are those of the last, and not looked at.
         self.place = np.full(held.seen.shape[1], -1)
         self.place[fits] = np.arange(len(fits))
