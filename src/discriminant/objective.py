@@ -604,7 +604,7 @@ class Pass:
         return scores
 
     def reads_whole(self, block: Block) -> bool:
-        """Whether a kernel reads the rows of a whole block once for softmax; few of them are not worth compiling it."""
+        """Whether a kernel reads the rows of a whole block once for softmax; few of them are as fast in NumPy."""
         is_large = not block.sparse and block.X.size * len(self.coef) > _SMALL_PRODUCT
         return is_large and isinstance(self.loss, Softmax)
 

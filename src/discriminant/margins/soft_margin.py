@@ -41,7 +41,7 @@ from ..objective import Objective, SmoothedHinge
 from ..solvers.smooth import line_search, minimise_newton
 from . import active_set, dual_coordinate
 from .interior_point import WorkingSet, solve_working_sets
-from .problem import MarginFit, MarginProblem, Stop, better, finished, is_wide
+from .problem import MarginFit, MarginProblem, Stop, better, finished, is_wide, standard_rows
 
 #: Up to this many columns Newton's method is the fastest for any table; up to the second number for dense ones with so
 #: many rows for each column. Hessians of more columns, or of sparse rows, cost more than the ascent in the dual.
