@@ -33,11 +33,14 @@ demo: .venv/.built
 
 build: .venv/.built
 
+# Solvers also with the kernels of older processors, which are tested with both builds themselves.
 test: .venv/.ready-test .venv/.built
 	$(PYTEST) -m "not slow"
+	DISCRIMINANT_KERNELS=baseline $(PYTEST) -q -m "not slow" tests/solvers tests/margins tests/test_objective.py
 
 test-all: .venv/.ready-docs .venv/.built
 	$(PYTEST) --hypothesis-profile=random
+	DISCRIMINANT_KERNELS=baseline $(PYTEST) -m "not slow and not tools"
 	$(MAKE) test-lowest
 	$(MAKE) test-newest
 
