@@ -318,7 +318,7 @@ def test_compare_by_other_measures(run, iris, metric):
     assert head.split()[:2] == ["model", metric]
     values = [float(line.split()[1]) for line in lines]
     assert values == sorted(values, reverse=metric not in ("brier", "error-rate"))
-    assert "after correction for choosing among 2 models." in found.out
+    assert "after correction for choosing among 2 models" in found.out
     assert "setosa 33.3 %" in found.out
 
 
@@ -418,7 +418,7 @@ def test_without_a_name_families_are_tuned_and_pooled(run, titanic, tmp_path):
     told = run("fit", titanic, "-t", "survived", "-o", path).out
     assert "AutoClassifier of survived" in told
     assert "A pool of" in told
-    assert "held-out log-loss" in told
+    assert "tuning log-loss" in told
     found = run("explain", path, "--json").json
     assert {family["name"] for family in found["families"]["rows"]} >= {
         "ridge",
@@ -467,7 +467,7 @@ def test_fractional_weights_do_not_count_rows(run, tmp_path):
 
 def test_fit_tells_the_settings_it_found(run, iris, tmp_path):
     found = run("fit", iris, "-t", "species", "--model", "rda", "-o", tmp_path / "model.dsc", "--json").json["found"]
-    assert list(found) == ["pooling", "shrinkage", "temperature", "held-out log-loss"]
+    assert list(found) == ["pooling", "shrinkage", "temperature", "tuning log-loss"]
     text = run("explain", tmp_path / "model.dsc").out
     assert f"Found: pooling {number(found['pooling'])}, shrinkage {number(found['shrinkage'])}, temperature" in text
     assert "Found" not in run("fit", iris, "-t", "species", "--model", "lda", "-o", tmp_path / "other.dsc").out

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+import sys
+import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ..errors import AliasWarning, Message, ParameterError
 from ..results import listed, number, percent, visible
@@ -38,6 +41,10 @@ def compare(
             "--costs, else log-loss; where a model has no probabilities accuracy, or auc if one class has more than "
             "80 % of the rows.",
         ),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        option("X", "Equivalence margin of the metric: models whose whole interval of the difference lies within it."),
     ] = None,
     costs: options.Costs = None,
     positive: options.Positive = None,
@@ -94,6 +101,8 @@ def compare(
         groups=training.groups,
         costs=table,
         sample_weight=training.weights,
+        margin=margin,
+        progress=None if json or sys.stderr.isatty() else _announced(parts * repeats),
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
         positive=options.read_positive(positive, list(labelled.class_rows)),
@@ -114,6 +123,24 @@ def compare(
         "fit_command": _fit_command(found, labelled),
     }
     show(values, comparison_page, json)
+
+
+#: An estimate of the time is shown where the work takes longer than this, in seconds.
+ANNOUNCED_SECONDS: Final = 10.0
+
+
+def _announced(n_splits: int) -> Callable[[int, int], None]:
+    """Reports an estimate of the time in one line, once the fits of the first fold are done; a terminal has a bar."""
+    started, said = time.monotonic(), False
+
+    def report(done: int, total: int) -> None:
+        nonlocal said
+        if not said and 0 < total <= done * n_splits:
+            said, left = True, (time.monotonic() - started) * (total / done - 1)
+            if left > ANNOUNCED_SECONDS:
+                say(f"Estimated time left: {left:.0f} s." if left < 100 else f"Estimated time left: {left / 60:.0f} min.")
+
+    return report
 
 
 def _fit_command(found: Comparison, labelled: Labelled) -> str | None:
@@ -197,7 +224,7 @@ def comparison_page(found: dict[str, Any]) -> Page:
 
 def _which(found: dict[str, Any]) -> str:
     name = found["recommended"]
-    return "the best model" if name == found["best"] else f"{name}, which is better than the baseline beyond chance"
+    return "the best model" if name == found["best"] else f"{name}, which is significantly better than the baseline"
 
 
 #: The shares of so many classes are named above the table.

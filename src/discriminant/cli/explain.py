@@ -300,7 +300,7 @@ def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
     rows += [[name, f"left out: {reason}", "", ""] for name, reason in found["left_out"].items()]
     page = [
         found["words"],
-        *shortened("Families", ["family", "settings", "weight", "held-out log-loss"], rows, names=2),
+        *shortened("Families", ["family", "settings", "weight", "tuning log-loss"], rows, names=2),
     ]
     by_term: dict[tuple[str, str], list[str]] = {}
     for table in tables.values():
