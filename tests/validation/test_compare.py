@@ -307,7 +307,7 @@ def test_models_are_those_that_suit_the_table_if_none_are_given():
     X, y = normal_classes(120)
     assert set(compare(None, X, y).ranking) == {
         "ridge", "lasso", "lda", "rda", "naive-bayes-calibrated", "svm-calibrated",
-        "least-squares-calibrated", "baseline",
+        "least-squares-calibrated", "auto", "baseline",
     }  # fmt: skip
     suited, left_out = default_models(sparse.csr_array(X), 3)
     assert set(suited) == {"ridge", "lasso", "svm-calibrated"}
@@ -424,7 +424,7 @@ def test_the_interval_contains_what_training_rows_change():
     noise = rng.normal(size=(200, 20))
     models = {"LDA": LinearDiscriminantAnalysis(), "NB": GaussianNB()}
     on_noise, with_signal = (compare(models, X, y) for X in (noise, noise[:, :2] + 1.5 * y[:, None]))
-    assert 1.25 < on_noise.inflation < 1.8
+    assert 1.15 < on_noise.inflation < 1.8
     assert 1.0 < with_signal.inflation < 1.15
     own = on_noise.cross_validation.interval(on_noise.best_model, "log_loss")
     assert on_noise.chosen.high - on_noise.chosen.low > 1.2 * (own.high - own.low)

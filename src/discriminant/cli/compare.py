@@ -138,7 +138,11 @@ def _announced(n_splits: int) -> Callable[[int, int], None]:
         if not said and 0 < total <= done * n_splits:
             said, left = True, (time.monotonic() - started) * (total / done - 1)
             if left > ANNOUNCED_SECONDS:
-                say(f"Estimated time left: {left:.0f} s." if left < 100 else f"Estimated time left: {left / 60:.0f} min.")
+                say(
+                    f"Estimated time left: {left:.0f} s."
+                    if left < 100
+                    else f"Estimated time left: {left / 60:.0f} min."
+                )
 
     return report
 

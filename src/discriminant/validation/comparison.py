@@ -373,12 +373,16 @@ class Comparison(Result):
             parts.append(f"{who} better than {listed(leads)}.")
         for name in [name for name in others if name not in beaten]:
             alike = [_called(better) for better in top if not self.is_real(name, better)]
-            parts.append(f"{_called(name)} is worse than {self.best}, but not significantly different from {listed(alike)}.")
+            parts.append(
+                f"{_called(name)} is worse than {self.best}, but not significantly different from {listed(alike)}."
+            )
         if self.recommended is None:
             parts.append("No model is significantly better than the baseline: none is recommended.")
             parts += self.better_by_auc()
         elif BASELINE in top:
-            parts.append("A model that is not significantly different from the baseline has not been shown to be better.")
+            parts.append(
+                "A model that is not significantly different from the baseline has not been shown to be better."
+            )
         parts += self._equivalence()
         if self.reason:
             parts.append(self.reason)
@@ -634,7 +638,7 @@ def compare(
     LDA and naive Bayes are not significantly different (difference 0.0750, 95 % interval -0.0562 to 0.2062).
     Both are better than the baseline (LDA by 1.0372).
     >>> print(result.chosen)
-    Expected log-loss of LDA on new rows: ... after correction for choosing among 2 models (95 % confidence interval ...).
+    Expected log-loss of LDA on new rows: ... after correction for choosing among 2 models (95 % ...).
     """
     level = check_level(level)
     if margin is not None:

@@ -446,8 +446,11 @@ def split_results(
         needs, data = shared_needs(from_moments), task.table.labelled
         moments = [give for part in task.rounds for give in training_moments(data, part, needs, n_jobs)]
         jobs += [partial(_read, task, from_moments, give, number) for number, give in enumerate(moments)]
-    for number in range(len(task.splits)):  # split by split, so that the first shows how long all take
-        jobs += [partial(_fitted, task, name, number) for name in task.models if name not in from_moments]
+    for name in task.models:
+        if name not in from_moments:
+            jobs += [partial(_fitted, task, name, number) for number in range(len(task.splits))]
+    # Split by split, so that the first shows how long all will take.
+    jobs = [job for number in range(len(task.splits)) for job in jobs[number :: len(task.splits)]]
     with progress_bar("validation", len(jobs), progress) as advance:
 
         def done(job: Callable[[], Found]) -> Found:
@@ -948,8 +951,8 @@ def training_inflation(
     """The standard error of a figure as an estimate for new training rows, over that of its held-out rows alone.
 
     The losses of two held-out rows depend on each other, for each row takes part in the fit that judges the other: of
-    what training rows change in a row's loss, the variance counts once more for the mean of all rows. It is found by the
-    delete-group jackknife. A few models are fitted without a second fold, which is one of the G groups that a fold's
+    what training rows change in a row's loss, the variance counts once more for the mean of all rows. It is found by
+    the delete-group jackknife. A few models are fitted without a second fold, which is one of the G groups that a fold's
     model learned from; the variance of a loss is G - 1 times its mean squared change. Whether a row is correctly
     classified is no smooth function of the model: there the share of the rows that change grows with the square root
     of what is left out.
