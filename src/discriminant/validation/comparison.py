@@ -441,7 +441,7 @@ class Comparison(Result):
         high = max(plain, value) + self.inflation * (interval.high - plain)
         ends = within_range(self.metric, Interval(low, high, self.level, ""))
         value = within_range(self.metric, Interval(value, value, self.level, "")).low
-        return ChosenFigure(models[0], self.metric, len(models), plain, value, *ends, self.level)
+        return ChosenFigure(models[0], self.metric, len(models), plain, value, ends.low, ends.high, self.level)
 
     @property
     def _members(self) -> list[str]:

@@ -952,8 +952,8 @@ def training_inflation(
 
     The losses of two held-out rows depend on each other, for each row takes part in the fit that judges the other: of
     what training rows change in a row's loss, the variance counts once more for the mean of all rows. It is found by
-    the delete-group jackknife. A few models are fitted without a second fold, which is one of the G groups that a fold's
-    model learned from; the variance of a loss is G - 1 times its mean squared change. Whether a row is correctly
+    the delete-group jackknife. A few models are fitted without a second fold, one of the G groups that a fold's model
+    learned from; the variance of a loss is G - 1 times its mean squared change. Whether a row is correctly
     classified is no smooth function of the model: there the share of the rows that change grows with the square root
     of what is left out.
 
