@@ -54,7 +54,7 @@ SETTINGS: Final = (
     ("auto", "log_loss", 100, 5, 0.4, 0.5),
 )
 #: An AutoClassifier takes as long as many other models.
-AUTO_SHARE: Final = 0.4
+AUTO_SHARE: Final = 0.3
 
 
 def tasks() -> list[Task]:

@@ -313,7 +313,7 @@ def test_models_are_those_that_suit_the_table_if_none_are_given():
     assert set(suited) == {"ridge", "lasso", "svm-calibrated"}
     assert "sparse rows" in str(left_out["lda"])
     suited, left_out = default_models(np.empty((6000, 16)), 26)
-    assert "longer than the others together" in str(left_out["lasso"])
+    assert "longer than all other models" in str(left_out["lasso"])
     assert not default_models(np.empty((62, 2000)), 2)[1]
     assert "covariance of 2,000 columns" in str(default_models(np.empty((1500, 2000)), 2)[1]["rda"])
 

@@ -102,7 +102,7 @@ def compare(
         costs=table,
         sample_weight=training.weights,
         margin=margin,
-        progress=None if json or sys.stderr.isatty() else _announced(parts * repeats),
+        progress=None if json or sys.stderr.isatty() else time_announcer(parts * repeats),
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
         positive=options.read_positive(positive, list(labelled.class_rows)),
@@ -115,6 +115,7 @@ def compare(
         **labelled.source,
         **found.to_dict(),
         "class_rows": labelled.class_rows,
+        "all_models": ",".join([*made, *unsuited]) if unsuited else None,
         "folds": parts,
         "repeats": repeats,
         "time": time,
@@ -125,24 +126,21 @@ def compare(
     show(values, comparison_page, json)
 
 
-#: An estimate of the time is shown where the work takes longer than this, in seconds.
-ANNOUNCED_SECONDS: Final = 10.0
+#: The estimated time left is reported if it is longer than this, in seconds.
+MIN_ANNOUNCED_SECONDS: Final = 10.0
 
 
-def _announced(n_splits: int) -> Callable[[int, int], None]:
-    """Reports an estimate of the time in one line, once the fits of the first fold are done; a terminal has a bar."""
-    started, said = time.monotonic(), False
+def time_announcer(n_splits: int, clock: Callable[[], float] = time.monotonic) -> Callable[[int, int], None]:
+    """Returns a progress function that reports the estimated time left once, after the fits of the first fold."""
+    started, reported = clock(), False
 
     def report(done: int, total: int) -> None:
-        nonlocal said
-        if not said and 0 < total <= done * n_splits:
-            said, left = True, (time.monotonic() - started) * (total / done - 1)
-            if left > ANNOUNCED_SECONDS:
-                say(
-                    f"Estimated time left: {left:.0f} s."
-                    if left < 100
-                    else f"Estimated time left: {left / 60:.0f} min."
-                )
+        nonlocal reported
+        if reported or done * n_splits < total:
+            return
+        reported, left = True, (clock() - started) * (total / done - 1)
+        if left > MIN_ANNOUNCED_SECONDS:
+            say(f"Estimated time left: {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'}.")
 
     return report
 
@@ -211,6 +209,7 @@ def comparison_page(found: dict[str, Any]) -> Page:
         left_out.setdefault(reason, []).append(name)
     told = [*filter(None, [found["chosen"] and found["chosen"]["sentence"], found["rarely_found"]])]
     told += [f"{listed(own)} {'was' if len(own) == 1 else 'were'} left out: {why}" for why, own in left_out.items()]
+    told += [f"To compare all of them: --models {found['all_models']}"] if found["all_models"] else []
     repeats = f", repeated {found['repeats']} times" if found["repeats"] > 1 else ""
     positive = found["cross_validation"]["positive"]
     named = "" if positive is None else f"; positive class: {positive}"

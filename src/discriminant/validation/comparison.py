@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -188,8 +188,10 @@ _INVERTED_COLUMNS = 1000
 _SVM_VALUES = 3_000_000
 #: and a lasso up to this many values (of as many columns as can matter) times scores squared: its second derivatives.
 _LASSO_WORK = 1_000_000
-#: and the pool of families up to this many values of its sample times scores.
-_AUTO_WORK = 20_000_000
+#: and the pool of families up to this much work of its second derivatives: values of its sample times columns times
+#: scores squared. The nested fits then add 1 to 30 s of CPU on real tables of up to 3,000 rows (26 classes of 4,800
+#: rows would take 150 s).
+_MAX_AUTO_WORK: Final = 5e8
 
 
 @dataclass(frozen=True, repr=False)
@@ -724,10 +726,11 @@ def default_models(X: Any, n_classes: int) -> tuple[dict[str, Any], dict[str, Me
     from ..estimators.auto import ENOUGH_ROWS  # which loads all families
 
     (n, p), scores = X.shape, 1 if n_classes == 2 else n_classes
-    dense, size = not sp.issparse(X), f"{n:,} rows, {p:,} columns and {n_classes} classes"
+    dense, sample = not sp.issparse(X), min(n, ENOUGH_ROWS)
+    size = f"{n:,} rows, {p:,} columns and {n_classes} classes"
     is_sparse = "sparse rows would have to be held whole"
     many_columns = is_sparse if not dense else f"a covariance of {p:,} columns would have to be inverted"
-    long = f"with {size} this would take longer than the others together"
+    long = f"with {size} this would take longer than all other models together"
     invertible = dense and min(n, p) <= _INVERTED_COLUMNS  # few rows span few dimensions
     suits = {
         "ridge": (True, ""),
@@ -737,10 +740,11 @@ def default_models(X: Any, n_classes: int) -> tuple[dict[str, Any], dict[str, Me
         "naive-bayes-calibrated": (dense, is_sparse),
         "svm-calibrated": (n * p * scores <= _SVM_VALUES, long),
         "least-squares-calibrated": (invertible, many_columns),
-        "auto": (dense and min(n, ENOUGH_ROWS) * p * scores <= _AUTO_WORK, long if dense else is_sparse),
+        "auto": (dense and sample * p * min(sample, p) * scores**2 <= _MAX_AUTO_WORK, long if dense else is_sparse),
     }
     models = {name: new_model(name) for name, (fits, _) in suits.items() if fits}
-    return models, {name: Message(f"{why}; takes part when named.") for name, (fits, why) in suits.items() if not fits}
+    remedy = ("; to include it, name it in ", Setting("models"), ".")
+    return models, {name: Message(why, *remedy) for name, (fits, why) in suits.items() if not fits}
 
 
 def _cross_validated(
