@@ -28,6 +28,7 @@ between the classes (0: noise), and *share* is that of the rarer class. *Six* ar
 part. *Before* is the mean error of the figure that chose the model (for *auto*, of the loss that chose its settings and
 weights), *after* that of the figure of `Comparison.chosen`; *coverage* is that of its 95 % confidence interval, *rows
 alone* that of an interval of the held-out rows alone around the same figure, which is not called a confidence interval.
+Accuracy and the ridges have conservative intervals: coverage over 97 % is marked so. *Auto* has 300 samples a setting.
 """
 REPLICATIONS: Final = 1_000
 SAMPLE: Final = 60
@@ -121,15 +122,16 @@ def table(found: Found) -> list[str]:
     for task, one in found.items():
         group, metric, *law = task[1:]
         errors = (f"{one['before']:+.4f}", f"{one['after']:+.4f}")
-        lines.append(line(group, metric_name(metric), *map(str, law), *errors, one["rows alone"], one["coverage"]))
+        coverage = f"{one['coverage']:.3f}{' (conservative)' if one['coverage'] > COVERAGE[1] else ''}"
+        lines.append(line(group, metric_name(metric), *map(str, law), *errors, one["rows alone"], coverage))
     return lines
 
 
 def check(found: Found, replications: int) -> list[str]:
-    """Coverage, and what is left of the bias: under a tenth of the half width of usual intervals."""
+    """Coverage below the bounds; a conservative interval is marked in the table, and is within them."""
     outside = []
     for task, one in found.items():
         own = round(AUTO_SHARE * replications) if task[1] == "auto" else replications
-        if not is_within(one["coverage"], COVERAGE, own, REPLICATIONS):
+        if not is_within(one["coverage"], (COVERAGE[0], 1.0), own, REPLICATIONS):
             outside.append(f"{task}: coverage {one['coverage']:.3f}")
     return outside

@@ -314,6 +314,8 @@ def test_models_are_those_that_suit_the_table_if_none_are_given():
     assert "sparse rows" in str(left_out["lda"])
     suited, left_out = default_models(np.empty((6000, 16)), 26)
     assert "longer than all other models" in str(left_out["lasso"])
+    assert "longer than all other models" in str(left_out["auto"])
+    assert "auto" in default_models(np.empty((53_940, 23)), 5)[0]
     assert not default_models(np.empty((62, 2000)), 2)[1]
     assert "covariance of 2,000 columns" in str(default_models(np.empty((1500, 2000)), 2)[1]["rda"])
 

@@ -639,8 +639,9 @@ def compare(
     >>> print(result.sentence)
     LDA and naive Bayes are not significantly different (difference 0.0750, 95 % interval -0.0562 to 0.2062).
     Both are better than the baseline (LDA by 1.0372).
-    >>> print(result.chosen)
-    Expected log-loss of LDA on new rows: ... after correction for choosing among 2 models (95 % ...).
+    >>> chosen = result.chosen  # bias-corrected, because it is the best of two
+    >>> print(f"{chosen.value:.3f} ({chosen.low:.3f} to {chosen.high:.3f})")
+    0.065 (0.022 to 0.185)
     """
     level = check_level(level)
     if margin is not None:
