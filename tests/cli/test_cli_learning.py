@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 import discriminant
 from discriminant import LogisticRegression, QuadraticDiscriminantAnalysis, load, read_training
+from discriminant.cli.compare import comparison_page, time_announcer
 from discriminant.estimators.registry import new_model
 from discriminant.results import exponential, number
 from discriminant.storage.model_file import read_model_file
@@ -242,14 +243,39 @@ def test_models_of_a_comparison_are_those_that_fit_makes(run, iris, tmp_path):
 def test_compare_takes_models_that_suit_a_table_of_mixed_types(run, titanic):
     found = run("compare", titanic, "-t", "survived", "--json").json
     calibrated = {"svm-calibrated", "least-squares-calibrated", "naive-bayes-calibrated"}
-    assert {"ridge", "lasso", "lda", "rda", "baseline"} | calibrated == set(found["ranking"])
+    assert {"auto", "ridge", "lasso", "lda", "rda", "baseline"} | calibrated == set(found["ranking"])
     assert found["ranking"][-1] == "baseline"
     assert found["metric"] == "log_loss"
     assert list(found["cross_validation"]["models"]["lda"]) == ["log_loss", "accuracy", "balanced_accuracy", "auc"]
     assert found["class_rows"].keys() == {"0", "1"}
-    assert found["chosen"]["n_models"] == 7
+    assert found["chosen"]["n_models"] == 8
+    assert found["all_models"] is None
     assert found["fit_command"].startswith("discriminant fit")
     assert f"--model {found['ranking'][0]}" in found["fit_command"]
+
+
+def test_models_that_take_long_are_left_out_with_the_option_that_includes_them(run, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(520) % 26
+    rows = [[*x, f"c{k}"] for x, k in zip((rng.normal(size=(520, 40)) + y[:, None] % 5).round(2), y, strict=True)]
+    table = write_rows(tmp_path / "classes.csv", [[*(f"x{j}" for j in range(40)), "y"], *rows])
+    found = run("compare", table, "-t", "y", "--folds", "2", "--json").json
+    assert {"lasso", "auto"} <= set(found["left_out"])
+    assert set(found["all_models"].split(",")) == {*found["ranking"], *found["left_out"]} - {"baseline"}
+    assert f"--models {found['all_models']}" in str(comparison_page(found))
+
+
+def test_the_estimated_time_is_reported_once_after_the_first_fold_of_long_work(capsys):
+    seconds = iter([0.0, 6.0])
+    report = time_announcer(5, lambda: next(seconds))
+    for done in range(1, 16):
+        report(done, 15)
+    assert capsys.readouterr().err == "Estimated time left: 24 s.\n"
+    quick = iter([0.0, 0.6])
+    report = time_announcer(5, lambda: next(quick))
+    for done in range(1, 16):
+        report(done, 15)
+    assert not capsys.readouterr().err
 
 
 def test_models_that_cannot_be_fitted_are_left_out_with_the_reason(run, tmp_path):
@@ -318,7 +344,7 @@ def test_compare_by_other_measures(run, iris, metric):
     assert head.split()[:2] == ["model", metric]
     values = [float(line.split()[1]) for line in lines]
     assert values == sorted(values, reverse=metric not in ("brier", "error-rate"))
-    assert "after correction for choosing among 2 models." in found.out
+    assert "after correction for choosing among 2 models" in found.out
     assert "setosa 33.3 %" in found.out
 
 
@@ -418,7 +444,7 @@ def test_without_a_name_families_are_tuned_and_pooled(run, titanic, tmp_path):
     told = run("fit", titanic, "-t", "survived", "-o", path).out
     assert "AutoClassifier of survived" in told
     assert "A pool of" in told
-    assert "held-out log-loss" in told
+    assert "tuning log-loss" in told
     found = run("explain", path, "--json").json
     assert {family["name"] for family in found["families"]["rows"]} >= {
         "ridge",
@@ -435,7 +461,7 @@ def test_without_a_name_families_are_tuned_and_pooled(run, titanic, tmp_path):
 
 def test_only_families_with_coefficients_can_be_asked_for(run, titanic):
     told = run("fit", titanic, "-t", "survived", "--set", "families=linear", "--set", "choose=best").out
-    assert "has the least log-loss on rows held out" in told
+    assert "has the least tuning log-loss" in told
     assert "Coefficients: log-odds of" in told
 
 
@@ -467,7 +493,7 @@ def test_fractional_weights_do_not_count_rows(run, tmp_path):
 
 def test_fit_tells_the_settings_it_found(run, iris, tmp_path):
     found = run("fit", iris, "-t", "species", "--model", "rda", "-o", tmp_path / "model.dsc", "--json").json["found"]
-    assert list(found) == ["pooling", "shrinkage", "temperature", "held-out log-loss"]
+    assert list(found) == ["pooling", "shrinkage", "temperature", "tuning log-loss"]
     text = run("explain", tmp_path / "model.dsc").out
     assert f"Found: pooling {number(found['pooling'])}, shrinkage {number(found['shrinkage'])}, temperature" in text
     assert "Found" not in run("fit", iris, "-t", "species", "--model", "lda", "-o", tmp_path / "other.dsc").out

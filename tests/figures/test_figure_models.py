@@ -283,8 +283,8 @@ def test_compared_models_stand_in_order_with_their_intervals():
     for name in result.ranking:
         crossed, by = result.cross_validation, (name, result.metric)
         assert_allclose(found[name], [crossed.mean(*by), *crossed.interval(*by, level=result.level)])
-    alike = named(figure, "best, or not told apart from it")
-    assert [result.ranking[int(place)] for place in alike.y] == result.as_good_as_best
+    alike = named(figure, "best, or not significantly different")
+    assert [result.ranking[int(place)] for place in alike.y] == result.not_significantly_different
     splits = named(figure, "single splits")
     assert_allclose(splits.x[:5], result.cross_validation.scores(result.best, result.metric))
     assert result.sentence.replace("<", "&lt;").replace(">", "&gt;") in subtitle(figure)

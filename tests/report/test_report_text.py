@@ -212,7 +212,7 @@ def test_models_stand_in_their_order_with_scores_and_verdicts(report):
     assert words(rows[-1][-1]) == "worse"
     for name, row in zip(result.ranking[1:], rows[1:], strict=True):
         real = result.is_real(result.best, name)
-        assert words(row[-1]) == ("worse" if real else "cannot be told apart")
+        assert words(row[-1]) == ("worse" if real else "not significantly different")
         gap = result.cross_validation.mean(name, "log_loss") - result.cross_validation.mean(result.best, "log_loss")
         assert words(row[-3]).split()[0] == signed(gap, 3)
     assert str(result.chosen) in words(section(report("two_classes"), "models"))

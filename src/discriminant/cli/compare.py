@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+import sys
+import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ..errors import AliasWarning, Message, ParameterError
 from ..results import listed, number, percent, visible
@@ -38,6 +41,10 @@ def compare(
             "--costs, else log-loss; where a model has no probabilities accuracy, or auc if one class has more than "
             "80 % of the rows.",
         ),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        option("X", "Equivalence margin of the metric: models whose whole interval of the difference lies within it."),
     ] = None,
     costs: options.Costs = None,
     positive: options.Positive = None,
@@ -94,6 +101,8 @@ def compare(
         groups=training.groups,
         costs=table,
         sample_weight=training.weights,
+        margin=margin,
+        progress=None if json or sys.stderr.isatty() else time_announcer(parts * repeats),
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
         positive=options.read_positive(positive, list(labelled.class_rows)),
@@ -106,6 +115,7 @@ def compare(
         **labelled.source,
         **found.to_dict(),
         "class_rows": labelled.class_rows,
+        "all_models": ",".join([*made, *unsuited]) if unsuited else None,
         "folds": parts,
         "repeats": repeats,
         "time": time,
@@ -114,6 +124,25 @@ def compare(
         "fit_command": _fit_command(found, labelled),
     }
     show(values, comparison_page, json)
+
+
+#: The estimated time left is reported if it is longer than this, in seconds.
+MIN_ANNOUNCED_SECONDS: Final = 10.0
+
+
+def time_announcer(n_splits: int, clock: Callable[[], float] = time.monotonic) -> Callable[[int, int], None]:
+    """Returns a progress function that reports the estimated time left once, after the fits of the first fold."""
+    started, reported = clock(), False
+
+    def report(done: int, total: int) -> None:
+        nonlocal reported
+        if reported or done * n_splits < total:
+            return
+        reported, left = True, (clock() - started) * (total / done - 1)
+        if left > MIN_ANNOUNCED_SECONDS:
+            say(f"Estimated time left: {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'}.")
+
+    return report
 
 
 def _fit_command(found: Comparison, labelled: Labelled) -> str | None:
@@ -180,6 +209,7 @@ def comparison_page(found: dict[str, Any]) -> Page:
         left_out.setdefault(reason, []).append(name)
     told = [*filter(None, [found["chosen"] and found["chosen"]["sentence"], found["rarely_found"]])]
     told += [f"{listed(own)} {'was' if len(own) == 1 else 'were'} left out: {why}" for why, own in left_out.items()]
+    told += [f"To compare all of them: --models {found['all_models']}"] if found["all_models"] else []
     repeats = f", repeated {found['repeats']} times" if found["repeats"] > 1 else ""
     positive = found["cross_validation"]["positive"]
     named = "" if positive is None else f"; positive class: {positive}"
@@ -197,7 +227,7 @@ def comparison_page(found: dict[str, Any]) -> Page:
 
 def _which(found: dict[str, Any]) -> str:
     name = found["recommended"]
-    return "the best model" if name == found["best"] else f"{name}, which is better than the baseline beyond chance"
+    return "the best model" if name == found["best"] else f"{name}, which is significantly better than the baseline"
 
 
 #: The shares of so many classes are named above the table.

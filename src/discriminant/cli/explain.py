@@ -298,10 +298,7 @@ def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
         chosen = ", ".join(f"{name} {number(value)}" for name, value in member["settings"].items())
         rows.append([member["name"], chosen, f"{member['weight']:.3f}", number(member["loss"])])
     rows += [[name, f"left out: {reason}", "", ""] for name, reason in found["left_out"].items()]
-    page = [
-        found["words"],
-        *shortened("Families", ["family", "settings", "weight", "held-out log-loss"], rows, names=2),
-    ]
+    page = [found["words"], *shortened("Families", ["family", "settings", "weight", "tuning log-loss"], rows, names=2)]
     by_term: dict[tuple[str, str], list[str]] = {}
     for table in tables.values():
         for row in table["rows"]:

@@ -947,13 +947,13 @@ def constant_columns(variance: Array, means: Array) -> Array:
 
 
 def found_settings(model: Any) -> dict[str, float]:
-    """The settings that a fit found itself, one number each, and the log-loss of held-out rows with them."""
+    """The settings that a fit found itself, one number each, and the log-loss of the held-out rows that chose them."""
     given, found = model.get_params(), dict[str, float]()
     for name in ("alpha", "pooling", "shrinkage", "temperature"):
         values = set(np.ravel(getattr(model, f"{name}_", [])).tolist())
         if len(values) == 1 and isinstance(given.get(name, "found"), str):
             found[name] = values.pop()
-    return found | ({"held-out log-loss": model.loss_} if found and hasattr(model, "loss_") else {})
+    return found | ({"tuning log-loss": model.loss_} if found and hasattr(model, "loss_") else {})
 
 
 def by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:

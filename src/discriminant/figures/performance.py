@@ -632,11 +632,11 @@ def comparison(result: Comparison, sentence: bool = True) -> Figure:
         alt=f"{len(names)} models below each other, the best on top, each a dot with an interval.",
     )
     _add_splits(made, result, names)
-    alike = result.as_good_as_best
+    alike = result.not_significantly_different
     for k, (group, chosen) in enumerate(
         (
-            ("best, or not told apart from it", [i for i, name in enumerate(names) if name in alike]),
-            ("worse than the best", [i for i, name in enumerate(names) if name not in alike]),
+            ("best, or not significantly different", [i for i, name in enumerate(names) if name in alike]),
+            ("significantly worse than the best", [i for i, name in enumerate(names) if name not in alike]),
         )
     ):
         if chosen:

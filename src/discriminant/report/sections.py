@@ -228,7 +228,7 @@ def _line(comparison: Comparison, name: str, winner: str) -> dict[str, Any]:
         "difference": _difference(metric, sign * pair.difference),
         "interval": f"{_difference(metric, low)} to {_difference(metric, high)}",
         "p_value": p_value(pair.p_adjusted, 3),
-        "verdict": "worse" if comparison.is_real(name, best) else "cannot be told apart",
+        "verdict": "worse" if comparison.is_real(name, best) else "not significantly different",
     }
 
 
@@ -244,7 +244,7 @@ def is_better(comparison: Comparison, first: str, second: str) -> bool:
 
 
 def rivals(comparison: Comparison, winner: str) -> list[str]:
-    """The other models, the baseline excepted, that cannot be told apart from the winner."""
+    """The other models, the baseline excepted, that are not significantly different from the winner."""
     others = [name for name in comparison.ranking if name not in (winner, BASELINE)]
     return [name for name in others if not comparison.is_real(winner, name)]
 

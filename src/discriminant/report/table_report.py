@@ -365,8 +365,9 @@ def _compared_by(comparison: Comparison, winner: str) -> str:
     found = [] if metric in ("accuracy", "error_rate") else [f"where it reaches {measured(metric, value)}"]
     if chosen is not None and chosen.model == winner:
         corrected, ends = measured(metric, chosen.value), between(metric, chosen.low, chosen.high)
-        interval = f" ({ends})" if ends else ""
-        found.append(f"about {corrected}{interval} after correction for choosing among {chosen.n_models} models")
+        interval = f" ({100 * chosen.level:g} % confidence interval {ends})" if ends else ""
+        choice = f" after correction for choosing among {chosen.n_models} models" if chosen.n_models > 1 else ""
+        found.append(f"expected on new rows: {corrected}{choice}{interval}")
     return f"The models were compared by {metric_name(metric)}, {'; '.join(found)}." if found else ""
 
 
@@ -400,9 +401,8 @@ def _ties(comparison: Comparison, winner: str) -> str:
         return f"{listed(better)} did better, by more than chance."
     if not tied:
         return "Its lead over the others is more than chance." if len(comparison.ranking) > 2 else ""
-    return (
-        f"{listed(tied)} cannot be told apart from it with these rows: the choice among them may rest on other grounds."
-    )
+    verb = "is" if len(tied) == 1 else "are"
+    return f"{listed(tied)} {verb} not significantly different from it: choose the simplest of them."
 
 
 def _costs(data: ReportData) -> str:

@@ -11,20 +11,20 @@ import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..arrays import Array
-from ..data import Source, check_choice, encode_labels, encoded, label_column, position_of, same_length
+from ..data import Source, check_choice, check_number, encode_labels, encoded, label_column, position_of, same_length
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..engine import ProgressOption
 from ..errors import AliasWarning, DegenerateDataError, Message, ParameterError, Setting
 from ..estimators.registry import new_model
-from ..evaluation.intervals import Interval, check_level
+from ..evaluation.intervals import Interval, check_level, quantile
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
 from .cross_validation import (
     METRICS,
@@ -33,6 +33,7 @@ from .cross_validation import (
     cross_validated,
     hold_out_every_row,
     named_models,
+    training_inflation,
     wanted_scoring,
     within_range,
 )
@@ -40,10 +41,10 @@ from .held_out import (
     LabelledTable,
     held_out_share,
     labelled_table,
-    lead_of_choice,
     mcnemar_p_value,
     paired_shares_interval,
     plan_rounds,
+    selection_bias,
 )
 
 
@@ -187,6 +188,10 @@ _INVERTED_COLUMNS = 1000
 _SVM_VALUES = 3_000_000
 #: and a lasso up to this many values (of as many columns as can matter) times scores squared: its second derivatives.
 _LASSO_WORK = 1_000_000
+#: and the pool of families up to this much work of its second derivatives: values of its sample times columns times
+#: scores squared. The nested fits then add 1 to 30 s of CPU on real tables of up to 3,000 rows (26 classes of 4,800
+#: rows would take 150 s).
+_MAX_AUTO_WORK: Final = 5e8
 
 
 @dataclass(frozen=True, repr=False)
@@ -227,7 +232,7 @@ class Difference(Result):
 
 @dataclass(frozen=True, repr=False)
 class ChosenFigure(Result):
-    """The figure of the best of several models, corrected for its having been chosen by the same rows.
+    """The figure of the best model as an estimate for new rows, corrected for its having been chosen by the same rows.
 
     Attributes
     ----------
@@ -236,9 +241,12 @@ class ChosenFigure(Result):
     n_models : int
         Among how many it was chosen.
     plain : float
-        Its figure as it stands in the comparison; the more models, and the fewer rows, the more it flatters.
-    value, low, high : float
-        The corrected figure, and its interval.
+        Its figure as it stands in the comparison; the more models, and the fewer rows, the more optimistic it is.
+    value : float
+        The bias-corrected figure; that of a single model is not corrected.
+    low, high : float
+        Its confidence interval, which also contains what other training rows would change; NaN for measures that are
+        no means of rows (AUC, F1, balanced accuracy), where it is not known.
     level : float
         Of the interval.
     """
@@ -253,15 +261,17 @@ class ChosenFigure(Result):
     level: float
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures, and the sentence that tells them."""
+        """The figures, and a sentence with them."""
         return {**super().to_dict(), "sentence": str(self)}
 
     def __str__(self) -> str:
         interval = "" if math.isnan(self.low) else f" ({_in_units(self.metric, self.low, unit=False)} to "
         interval += f"{_in_units(self.metric, self.high)})" if interval else ""
+        chosen = f" after correction for choosing among {self.n_models} models" if self.n_models > 1 else ""
+        interval = interval.replace(" (", f" ({100 * self.level:g} % confidence interval ")
         return (
-            f"The {metric_name(self.metric)} of {self.model} is about {_in_units(self.metric, self.value)}{interval} "
-            f"after correction for choosing among {self.n_models} models."
+            f"Expected {metric_name(self.metric)} of {self.model} on new rows: "
+            f"{_in_units(self.metric, self.value)}{chosen}{interval}."
         )
 
 
@@ -285,6 +295,11 @@ class Comparison(Result):
         The models that could not be fitted to some training part, with the reason.
     reason : str
         Why this metric was chosen, where that needs saying.
+    margin : float or None
+        Models whose whole interval of the difference lies within it are equivalent.
+    inflation : float
+        The standard error of the best model's figure with the variance that comes from the training rows, over that
+        without; NaN where it is not known.
     """
 
     cross_validation: CrossValidation
@@ -294,6 +309,8 @@ class Comparison(Result):
     ranking: tuple[str, ...]
     left_out: dict[str, Message] = field(default_factory=dict)
     reason: str = ""
+    margin: float | None = None
+    inflation: float = math.nan
 
     @property
     def best(self) -> str:
@@ -312,9 +329,23 @@ class Comparison(Result):
         return next((name for name in better if self.is_real(name, BASELINE)), None)
 
     @property
-    def as_good_as_best(self) -> list[str]:
-        """The best model and those that cannot be told apart from it, best first."""
+    def not_significantly_different(self) -> list[str]:
+        """The best model and those that are not significantly different from it, best first.
+
+        That a difference is not significant does not show that it is small: see `equivalent`.
+        """
         return [name for name in self.ranking if name == self.best or not self.is_real(self.best, name)]
+
+    @property
+    def equivalent(self) -> list[str]:
+        """The models equivalent to the best one: their whole interval of the difference lies within the margin.
+
+        None without a margin.
+        """
+        if self.margin is None:
+            return []
+        pairs = {name: self.difference(self.best, name) for name in self.ranking if name != self.best}
+        return [name for name, pair in pairs.items() if max(-pair.low, pair.high) <= self.margin]
 
     def difference(self, first: str, second: str) -> Difference:
         """The difference of two models, in the order they are kept."""
@@ -324,14 +355,14 @@ class Comparison(Result):
         raise ParameterError(f"There is no pair of {first!r} and {second!r}. Models: {', '.join(self.ranking)}.")
 
     def is_real(self, first: str, second: str) -> bool:
-        """Whether the two models can be told apart."""
+        """Whether the two models are significantly different."""
         return self.difference(first, second).p_adjusted < 1 - self.level
 
     @property
     def sentence(self) -> str:
-        """Which models cannot be told apart, and which are better than which."""
-        top = self.as_good_as_best
-        # Models that both cannot be told apart from the best may differ from each other.
+        """Which models are significantly better than which, and which are equivalent."""
+        top = self.not_significantly_different
+        # Models that are both not significantly different from the best may differ from each other.
         apart = [pair for pair in combinations(top[1:], 2) if self.is_real(*pair)]
         parts = [self._top_statement(top)]
         parts += [f"Of these, {_called(better)} is better than {_called(worse)}." for better, worse in apart]
@@ -344,15 +375,27 @@ class Comparison(Result):
             parts.append(f"{who} better than {listed(leads)}.")
         for name in [name for name in others if name not in beaten]:
             alike = [_called(better) for better in top if not self.is_real(name, better)]
-            parts.append(f"{_called(name)} is worse than {self.best}, but cannot be told apart from {listed(alike)}.")
+            parts.append(
+                f"{_called(name)} is worse than {self.best}, but not significantly different from {listed(alike)}."
+            )
         if self.recommended is None:
-            parts.append("No model is better than the baseline beyond chance: none is recommended.")
+            parts.append("No model is significantly better than the baseline: none is recommended.")
             parts += self.better_by_auc()
         elif BASELINE in top:
-            parts.append("What cannot be told apart from the baseline has learned nothing that shows.")
+            parts.append(
+                "A model that is not significantly different from the baseline has not been shown to be better."
+            )
+        parts += self._equivalence()
         if self.reason:
             parts.append(self.reason)
         return " ".join(part[0].upper() + part[1:] if part.startswith("the ") else part for part in parts)
+
+    def _equivalence(self) -> list[str]:
+        if self.margin is None:
+            return []
+        names, margin = list(map(_called, self.equivalent)), self._shown(self.margin, points=True)
+        who = listed(names) if names else "No model"
+        return [f"{who} {'are' if len(names) > 1 else 'is'} equivalent to {_called(self.best)} (margin {margin})."]
 
     def better_by_auc(self) -> list[str]:
         """What AUC shows where the measure does not: a class of few rows hardly moves the mean of all rows.
@@ -383,25 +426,40 @@ class Comparison(Result):
 
     @cached_property
     def chosen(self) -> ChosenFigure | None:
-        """The figure of the best model after correction for its having been chosen; None where there was no choice."""
-        models, found = [name for name in self.ranking if name != BASELINE], self.cross_validation
-        if len(models) < 2:
+        """The best model's figure as an estimate for new rows, bias-corrected; None where only the baseline is left.
+
+        The interval reaches from the figure before the correction to the better side, and from the corrected one to
+        the worse: how large the bias is, is itself uncertain.
+        """
+        models, found, more_is_better = self._members, self.cross_validation, METRICS[self.metric]
+        if not models:
             return None
-        lead = lead_of_choice([found.pooled[name][self.metric] for name in models], METRICS[self.metric])
-        plain, shift = found.mean(models[0], self.metric), -lead if METRICS[self.metric] else lead
-        interval = found.interval(models[0], self.metric, self.level)
-        low, high = within_range(self.metric, Interval(interval.low + shift, interval.high + shift, self.level, ""))
-        return ChosenFigure(models[0], self.metric, len(models), plain, plain + shift, low, high, self.level)
+        plain, interval = found.mean(models[0], self.metric), found.interval(models[0], self.metric, self.level)
+        error = self.inflation * (interval.high - interval.low) / 2 / quantile(self.level)
+        measures = [found.pooled[name][self.metric] for name in models]
+        bias = selection_bias(measures, more_is_better, error)
+        value = plain - bias if more_is_better else plain + bias
+        low = min(plain, value) - self.inflation * (plain - interval.low)
+        high = max(plain, value) + self.inflation * (interval.high - plain)
+        ends = within_range(self.metric, Interval(low, high, self.level, ""))
+        value = within_range(self.metric, Interval(value, value, self.level, "")).low
+        return ChosenFigure(models[0], self.metric, len(models), plain, value, ends.low, ends.high, self.level)
+
+    @property
+    def _members(self) -> list[str]:
+        """The models, the baseline excepted, best first."""
+        return [name for name in self.ranking if name != BASELINE]
 
     def _top_statement(self, top: list[str]) -> str:
         value = self._shown(self.cross_validation.mean(self.best, self.metric))
         if len(top) == 2:
-            return f"{listed(list(map(_called, top)))} cannot be told apart ({self._words(self.difference(*top))})."
+            names = listed(list(map(_called, top)))
+            return f"{names} are not significantly different ({self._words(self.difference(*top))})."
         statement = f"{_called(self.best)} has the best {metric_name(self.metric)} ({value})"
         if len(top) == 1:
             return f"{statement}."
         farthest = top[-1]
-        statement += f"; {listed(list(map(_called, top[1:])))} cannot be told apart from it (the farthest, "
+        statement += f"; {listed(list(map(_called, top[1:])))} are not significantly different (the farthest, "
         return f"{statement}{_called(farthest)}: {self._words(self.difference(self.best, farthest))})."
 
     def _words(self, pair: Difference) -> str:
@@ -432,7 +490,9 @@ class Comparison(Result):
                 "level": self.level,
                 "best": self.best,
                 "recommended": self.recommended,
-                "as_good_as_best": self.as_good_as_best,
+                "not_significantly_different": self.not_significantly_different,
+                "margin": self.margin,
+                "equivalent": self.equivalent,
                 "sentence": self.sentence,
                 "differences": self._rows(),
                 "ranking": self.ranking,
@@ -478,26 +538,27 @@ def _called(name: str) -> str:
 def compare(
     models: Any, X: Any, y: Any = None, cv: Any = None, repeats: int = 1, metric: str | None = None,
     holdout: Any = None, groups: Any = None, costs: Any = None, sample_weight: Any = None, stratify: bool = True,
-    level: float = 0.95, random_state: Any = 0, train_scores: bool = False,
+    level: float = 0.95, margin: float | None = None, random_state: Any = 0, train_scores: bool = False,
     keep: Literal["predictions", "posteriors"] = "posteriors",
     on_failure: Literal["raise", "leave_out"] = "raise", positive: Any = None, progress: ProgressOption = None,
     n_jobs: int | None = None,
 ) -> Comparison:  # fmt: skip
-    """Cross-validate models on the same splits and say which differences between them are real.
+    """Cross-validate models on the same splits and test which differences between them are significant.
 
     A baseline that knows the shares of the classes alone takes part. Differences are judged row by row while rows are
     held out: McNemar's mid-p test for shares of rows, Student's t for losses and costs, DeLong's for AUCs, adjusted for
-    the number of pairs by Holm's rule, those of models and those with the baseline each for themselves. They tell the
-    models of these splits apart; that a fit to other training rows would rank them likewise is not tested. The best
-    model's own figure is corrected for its having been chosen
-    (`Comparison.chosen`).
+    the number of pairs by Holm's rule, those of models and those with the baseline each for themselves. These
+    tests are about the models of these splits; that a fit to other training rows would rank them likewise is not
+    tested. The best model's own figure is corrected for its having been chosen, and its interval contains what other
+    training rows would change (`Comparison.chosen`).
 
     Parameters
     ----------
     models : classifier, list, dict of str to classifier, or None
         The competitors. None: those of these that suit the size of the table, each tuned within its training rows and
         with probabilities: logistic regression with a ridge and with a lasso, linear and regularised discriminant
-        analysis, naive Bayes, a support vector machine and least squares, calibrated.
+        analysis, naive Bayes, a support vector machine and least squares, calibrated, and `AutoClassifier`, whose
+        choice of settings and weights is repeated within each training part (nested cross-validation).
     X : array-like, sparse matrix, frame of shape (n_rows, n_columns), or rows of `open_dataset`
         Rows to learn from and to be judged by. With ``models=None`` text, dates and missing values of a frame are coded
         first (`TableEncoder`).
@@ -527,6 +588,9 @@ def compare(
         Spread every class evenly over the folds.
     level : float, default=0.95
         Confidence level of intervals and statements.
+    margin : float, optional
+        Difference of the metric that does not matter in practice, such as 0.01 of accuracy. Models whose whole
+        interval of the difference from the best one lies within it are equivalent (`Comparison.equivalent`).
     random_state : int or Generator, default=0
         Decides how folds are dealt and which rows are put aside.
     train_scores : bool, default=False
@@ -549,7 +613,7 @@ def compare(
     Returns
     -------
     Comparison
-        The ranking, the difference of every pair with interval and p-values, and a sentence on which are real.
+        The ranking, the difference of every pair with interval and p-values, and a sentence on which are significant.
 
     See Also
     --------
@@ -573,12 +637,15 @@ def compare(
     >>> X, y = load_iris(return_X_y=True)
     >>> result = compare({"LDA": LinearDiscriminantAnalysis(), "naive Bayes": GaussianNB()}, X, y)
     >>> print(result.sentence)
-    LDA and naive Bayes cannot be told apart (difference 0.0750, 95 % interval -0.0562 to 0.2062).
+    LDA and naive Bayes are not significantly different (difference 0.0750, 95 % interval -0.0562 to 0.2062).
     Both are better than the baseline (LDA by 1.0372).
-    >>> print(result.chosen)
-    The log-loss of LDA is about 0.0655 (0.0361 to 0.1553) after correction for choosing among 2 models.
+    >>> chosen = result.chosen  # bias-corrected, because it is the best of two
+    >>> print(f"{chosen.value:.3f} ({chosen.low:.3f} to {chosen.high:.3f})")
+    0.065 (0.022 to 0.185)
     """
     level = check_level(level)
+    if margin is not None:
+        check_number("margin", margin, 0)
     check_choice("keep", keep, ("predictions", "posteriors"))
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
     if models is None:
@@ -607,8 +674,10 @@ def compare(
             warnings.simplefilter("ignore", AliasWarning)  # every level has a column, for models with a penalty
             predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
+    best = next((name for name in order if name != BASELINE), None)
+    inflation = math.nan if best is None else training_inflation(task, found, best, metric, n_jobs)
     left_out = unsuited | {name: Message(*error.parts) for name, error in errors.items()}
-    return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
+    return Comparison(found, metric, differences, level, tuple(order), left_out, reason, margin, inflation)
 
 
 def _coded(X: Any, y: Any, holdout: Any) -> tuple[Any, Any]:
@@ -655,11 +724,14 @@ def default_models(X: Any, n_classes: int) -> tuple[dict[str, Any], dict[str, Me
     Each tunes itself within the rows it is given, and has probabilities; naive Bayes has its pooling and temperature
     from rows held out, for columns that depend on each other make its own far too sure.
     """
+    from ..estimators.auto import ENOUGH_ROWS  # which loads all families
+
     (n, p), scores = X.shape, 1 if n_classes == 2 else n_classes
-    dense, size = not sp.issparse(X), f"{n:,} rows, {p:,} columns and {n_classes} classes"
+    dense, sample = not sp.issparse(X), min(n, ENOUGH_ROWS)
+    size = f"{n:,} rows, {p:,} columns and {n_classes} classes"
     is_sparse = "sparse rows would have to be held whole"
     many_columns = is_sparse if not dense else f"a covariance of {p:,} columns would have to be inverted"
-    long = f"with {size} this would take longer than the others together"
+    long = f"with {size} this would take longer than all other models together"
     invertible = dense and min(n, p) <= _INVERTED_COLUMNS  # few rows span few dimensions
     suits = {
         "ridge": (True, ""),
@@ -669,9 +741,11 @@ def default_models(X: Any, n_classes: int) -> tuple[dict[str, Any], dict[str, Me
         "naive-bayes-calibrated": (dense, is_sparse),
         "svm-calibrated": (n * p * scores <= _SVM_VALUES, long),
         "least-squares-calibrated": (invertible, many_columns),
+        "auto": (dense and sample * p * min(sample, p) * scores**2 <= _MAX_AUTO_WORK, long if dense else is_sparse),
     }
     models = {name: new_model(name) for name, (fits, _) in suits.items() if fits}
-    return models, {name: Message(f"{why}; takes part when named.") for name, (fits, why) in suits.items() if not fits}
+    remedy = ("; to include it, name it in ", Setting("models"), ".")
+    return models, {name: Message(why, *remedy) for name, (fits, why) in suits.items() if not fits}
 
 
 def _cross_validated(

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -45,6 +45,7 @@ from ..moments.statistic import ClassMoments, Needs, combined_needs, merged, nar
 from ..results import Result, aligned, jsonable, plain, quoted, shown
 from ..rules import Rule
 from .held_out import (
+    MANY_ROWS,
     TABLE_MEASURES,
     AreaOfRows,
     HeldOutRows,
@@ -448,6 +449,8 @@ def split_results(
     for name in task.models:
         if name not in from_moments:
             jobs += [partial(_fitted, task, name, number) for number in range(len(task.splits))]
+    # Split by split, so that the first shows how long all will take.
+    jobs = [job for number in range(len(task.splits)) for job in jobs[number :: len(task.splits)]]
     with progress_bar("validation", len(jobs), progress) as advance:
 
         def done(job: Callable[[], Found]) -> Found:
@@ -936,6 +939,51 @@ def cross_validated(
         out_of_fold={name: _out_of_fold(own, task.rounds) for name, own in found.items()} if task.keep else {},
     )
     return result, left_out
+
+
+#: Pairs of folds that models are fitted without to see what training rows change; of many rows a single one.
+_PAIRS: Final = 2
+
+
+def training_inflation(
+    task: ValidationTask, found: CrossValidation, model: str, metric: str, n_jobs: int | None
+) -> float:
+    """The standard error of a figure as an estimate for new training rows, over that of its held-out rows alone.
+
+    The losses of two held-out rows depend on each other, for each row takes part in the fit that judges the other: of
+    what training rows change in a row's loss, the variance counts once more for the mean of all rows. It is found by
+    the delete-group jackknife. A few models are fitted without a second fold, one of the G groups that a fold's model
+    learned from; the variance of a loss is G - 1 times its mean squared change. Whether a row is correctly
+    classified is no smooth function of the model: there the share of the rows that change grows with the square root
+    of what is left out.
+
+    NaN where it is not known: on datasets, for measures that are no means of rows, and where folds are fewer than three
+    or splits of another kind.
+    """
+    whole, first = found.pooled[model].get(metric), task.rounds[0]
+    if isinstance(task.table.X, Source) or first.fold is None or not isinstance(whole, ShareOfRows | MeanOfRows):
+        return math.nan
+    n_folds, n_rows = len(first.splits), task.table.n_rows
+    if n_folds < 3:
+        return math.nan
+    n_pairs = min(1 if n_rows >= MANY_ROWS else _PAIRS, n_folds // 2)
+    tests = [np.sort(np.concatenate([one.test for one in first.splits[2 * i : 2 * i + 2]])) for i in range(n_pairs)]
+    pairs = [Split(n_rows, test, Split(n_rows, test).train) for test in tests]
+    apart = replace(
+        task, models={model: task.models[model]}, rounds=[Round(pairs)], keep=None, train_scores=False, leave_out=True
+    )
+    left, errors = cross_validated(apart, False, n_jobs)
+    if errors:
+        return math.nan
+    own = left.pooled[model][metric]
+    assert isinstance(own, ShareOfRows | MeanOfRows)
+    values, once = np.empty(n_rows), whole.rows.split < n_folds
+    values[whole.rows.row[once]] = whole.values[once]
+    change = np.average(np.square(values[own.rows.row] - own.values), weights=own.rows.design.weight)
+    variance = Mean.of(whole.values, whole.rows.design.weight).squares / whole.rows.design.total_weight
+    groups = n_folds - 1
+    factor = math.sqrt((groups - 1) / 2) if metric in (*_SHARES, "cost") else groups - 1
+    return math.sqrt(1 + factor * change / variance) if variance > 0 else 1.0 if change == 0 else math.nan
 
 
 def _pooled_measures(task: ValidationTask, found: dict[str, list[SplitResult]]) -> dict[str, dict[str, Pooled]]:

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Final
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from scipy.special import betainc, betaln, stdtr
+from scipy.special import betainc, betaln, ndtri, stdtr
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
@@ -229,12 +229,12 @@ def round_of(fold: Array, n_folds: int) -> Round:
 
 
 #: From so many rows on, 4/5 of them make as good a model as 9/10, and half of the fits are enough.
-_MANY_ROWS = 5_000
+MANY_ROWS: Final = 5_000
 
 
 def usual_folds(n_rows: int) -> int:
     """Folds where nobody asks for a number and classes and groups are large enough: ten, of many rows five."""
-    return 10 if n_rows < _MANY_ROWS else 5
+    return 10 if n_rows < MANY_ROWS else 5
 
 
 def default_folds(n_rows: int, smallest_class: int, groups: Array | None = None) -> int:
@@ -804,15 +804,21 @@ Pooled = ShareOfRows | MeanOfRows | AreaOfRows | MeasureOfTable
 _RESAMPLES, _MOST_UNITS = 1_000, 2_000
 
 
-def lead_of_choice(measures: Sequence[Pooled], more_is_better: bool) -> float:
-    """How much of the lead of the best of several models is due to its having been chosen by the same rows.
+def selection_bias(measures: Sequence[Pooled], more_is_better: bool, standard_error: float) -> float:
+    """How much better the figure of the best of several models is than its true value, because it was chosen by it.
 
     The bootstrap bias correction of cross-validation (Tsamardinos, Greasidou & Borboudakis 2018): models are chosen on
     rows drawn with replacement, and the chosen one is judged on the rows that were not drawn; the fits stay as they
-    are. What it is worse there than the model chosen by all rows is averaged over the draws. Rows of a cluster are
-    drawn together. A measure that is no mean of rows is taken as linear in them.
+    are. The estimate is the mean difference there between the model chosen by all rows and the one chosen by the draw.
+    Rows of a cluster are drawn together. A measure that is no mean of rows is taken as linear in them.
+
+    The estimate is kept between 0 and the expected maximum of as many independent figures with the standard error of
+    the best one, the most that choosing can be worth. Without that bound one row with a huge loss under another model
+    decides: draws without this row choose the other model, and judge it by this row.
     """
     rows, sign = measures[0].rows, 1.0 if more_is_better else -1.0
+    if len(measures) < 2:
+        return 0.0
     rng = np.random.default_rng(0)
     unit = np.unique(rows.row if rows.design.clusters is None else rows.design.clusters, return_inverse=True)[1]
     n = int(unit.max()) + 1
@@ -821,14 +827,24 @@ def lead_of_choice(measures: Sequence[Pooled], more_is_better: bool) -> float:
     weights = rows.design.weights
     sizes = np.bincount(unit, weights)
     sums = sign * np.column_stack([np.bincount(unit, weights * _row_values(measure)) for measure in measures])
-    best, leads = int(np.argmax(sums.sum(axis=0))), []
+    best, found = int(np.argmax(sums.sum(axis=0))), []
     for _ in range(_RESAMPLES):
         drawn = np.bincount(rng.integers(n, size=n), minlength=n)
         left = drawn == 0
         if sizes[left].any() and drawn @ sizes > 0:
             chosen = int(np.argmax(drawn @ sums))
-            leads.append((sums[left, best] - sums[left, chosen]).sum() / sizes[left].sum())
-    return float(np.mean(leads)) if leads else 0.0
+            found.append((sums[left, best] - sums[left, chosen]).sum() / sizes[left].sum())
+    most = expected_maximum(len(measures)) * standard_error
+    return min(max(float(np.mean(found)), 0.0), most if math.isfinite(most) else math.inf) if found else 0.0
+
+
+def expected_maximum(n: int) -> float:
+    """The expected maximum of n independent standard normal variables (Blom 1958).
+
+    >>> round(expected_maximum(2), 2), round(expected_maximum(10), 2)
+    (0.59, 1.55)
+    """
+    return float(ndtri((n - 0.375) / (n + 0.25)))
 
 
 def _row_values(measure: Pooled) -> Array:
