@@ -42,10 +42,10 @@ def accuracy_sentence(model: str, rows: str, accuracy: Estimate, majority: tuple
     )
 
 
-def class_sentence(label: Any, share: float, recall: Estimate, precision: Estimate) -> str:
+def class_sentence(label: Any, share: float, recall: Estimate, precision: Estimate, part: str = "") -> str:
     """Recall and precision of a class; the precision of a class that is never predicted is undefined."""
     own = "never predicted" if math.isnan(precision.value) else f"precision {percent(precision.value)}"
-    return f"Recall of {quoted(label)} ({percent(share)} of the rows): {written('recall', recall)}; {own}."
+    return f"Recall of {quoted(label)} ({percent(share)} of the rows{part}): {written('recall', recall)}; {own}."
 
 
 def error_sentence(model: str, error_rate: float, n_errors: float, most_frequent: str | None) -> str:
@@ -56,11 +56,11 @@ def error_sentence(model: str, error_rate: float, n_errors: float, most_frequent
     return f"Error rate of {model}: {percent(error_rate)}{most}."
 
 
-def hidden_class_sentence(label: Any, recall: Estimate, balanced: Estimate) -> str:
+def hidden_class_sentence(label: Any, recall: Estimate, balanced: Estimate, part: str = "") -> str:
     """The class of the lowest recall, which the accuracy hides."""
     return (
-        f"Lowest recall: {quoted(label)}, {written('recall', recall)}. Balanced accuracy, the accuracy if all classes "
-        f"were equally frequent: {percent(balanced.value)}."
+        f"Lowest recall{part}: {quoted(label)}, {written('recall', recall)}. Balanced accuracy, the accuracy if all "
+        f"classes were equally frequent: {percent(balanced.value)}."
     )
 
 

@@ -166,9 +166,21 @@ class ReportData:
         found = self.comparison.cross_validation
         if self.winner not in found.out_of_fold:
             return "the rows held out in the comparison"
-        repeats = len(found.out_of_fold[self.winner].codes)
-        first = f", the first of {repeats} repeats" if repeats > 1 else ""
-        return f"all rows, each predicted by a fit to the other folds ({found.n_splits // repeats} folds{first})"
+        folds = found.n_splits // self.n_repeats
+        return f"all rows, each predicted by a fit to the other folds ({folds} folds{self.part})"
+
+    @property
+    def n_repeats(self) -> int:
+        """How often every row was held out; 1 where predictions were not kept."""
+        if self.comparison is None or self.given_evaluation is not None:
+            return 1
+        kept = self.comparison.cross_validation.out_of_fold.get(self.winner)
+        return 1 if kept is None else len(kept.codes)
+
+    @property
+    def part(self) -> str:
+        """What counts of rows are of, where rows were held out repeatedly."""
+        return f", first of {self.n_repeats} repeats" if self.n_repeats > 1 else ""
 
     @property
     def confusion(self) -> ConfusionMatrix:
@@ -308,7 +320,7 @@ def _rare_class(data: ReportData) -> str:
     """What the class gets that accuracy says least about."""
     label, rows = data.rare_class, data.confusion.counts.sum(axis=1)
     share = float(rows[data.confusion.classes.tolist().index(label)] / rows.sum())
-    return class_sentence(label, share, data.measure("recall", label), data.measure("precision", label))
+    return class_sentence(label, share, data.measure("recall", label), data.measure("precision", label), data.part)
 
 
 def _standing(data: ReportData) -> str:
@@ -373,7 +385,7 @@ def _hidden(data: ReportData) -> str:
     label = data.confusion.hidden_class
     if label is None:
         return ""
-    return hidden_class_sentence(label, data.measure("recall", label), data.measure("balanced_accuracy"))
+    return hidden_class_sentence(label, data.measure("recall", label), data.measure("balanced_accuracy"), data.part)
 
 
 def _costs(data: ReportData) -> str:
@@ -389,7 +401,7 @@ def _key_figures(data: ReportData) -> list[dict[str, str]]:
     found: list[tuple[str, str, Estimate]] = [
         ("accuracy", "", data.accuracy),
         ("majority", f"Always {quoted(label)}", Estimate(share, math.nan, math.nan, data.accuracy.level, "")),
-        ("recall", f"Recall of {quoted(rare)}", data.measure("recall", rare)),
+        ("recall", f"Recall of {quoted(rare)}{data.part}", data.measure("recall", rare)),
     ]
     others = ("balanced_accuracy", "auc", "log_loss", "cost")
     for metric in others:
