@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import pairwise, repeat
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -321,6 +321,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     if not weight.any():
         raise WeightError("All weights are zero: there is no row left to learn from.")
     return weight
+
+
+def has_fractions(weight: Array | None) -> TypeGuard[Array]:
+    """Whether weights are importances of rows: some are not whole numbers, and so no frequencies."""
+    return weight is not None and not np.array_equal(weight, np.rint(weight))
 
 
 def check_number(
@@ -1157,7 +1162,7 @@ class LabelledRows:
     @property
     def has_whole_weights(self) -> bool:
         """Whether all weights are whole numbers, which count rows."""
-        return self.weight is None or bool((self.weight == np.round(self.weight)).all())
+        return not has_fractions(self.weight)
 
     def has_same_rows(self, other: Any) -> bool:
         """Whether another table has the same classes, labels, weights and offsets, row by row."""

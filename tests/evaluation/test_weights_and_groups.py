@@ -6,8 +6,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.cli.commands import run_command
 
-from discriminant import AutoClassifier, LogisticRegression, LogisticRegressionCV, compare, evaluation_of
-from discriminant.errors import InputError
+from discriminant import (
+    AutoClassifier,
+    LogisticRegression,
+    LogisticRegressionCV,
+    compare,
+    evaluate,
+    evaluation_of,
+    open_dataset,
+)
+from discriminant.errors import InputError, WeightError
+from discriminant.evaluation import Evaluator
 from discriminant.folds import grouped_folds, repeated_folds
 
 
@@ -35,6 +44,23 @@ def test_fractional_weights_are_importances():
     assert any(f"{w.sum() ** 2 / (w @ w):,.6g}" in note for note in found.notes)
     whole = evaluation_of(y, posterior=p, sample_weight=np.rint(w))
     assert width(whole, "accuracy", "overall") < 0.3 * width(found, "accuracy", "overall")
+
+
+def test_streams_refuse_importances_and_take_frequencies_as_in_memory():
+    """An answer that would differ from that of the same rows in memory is refused, from an evaluator and a dataset."""
+    y, p, w = answers()
+    stream = Evaluator([False, True])
+    with pytest.raises(WeightError, match="in memory"):
+        stream.update(y, np.column_stack((1 - p, p)), sample_weight=w)
+    assert stream.n_rows == 0
+    frame = pd.DataFrame({"x": p, "y": np.where(y, "yes", "no"), "w": w, "n": np.ceil(w)})
+    model = LogisticRegression().fit(frame[["x"]], frame["y"])
+    with pytest.raises(WeightError, match="in memory"):
+        evaluate(model, open_dataset(frame, target="y", weight="w", drop=["n"]))
+    streamed = evaluate(model, open_dataset(frame, target="y", weight="n", drop=["w"]))
+    whole = evaluate(model, frame[["x"]], frame["y"], sample_weight=frame["n"])
+    for one, other in zip(streamed.of("overall"), whole.of("overall"), strict=True):
+        assert_allclose((one.value, one.low, one.high), (other.value, other.low, other.high), rtol=1e-9)
 
 
 def test_rows_of_weight_zero_change_nothing():

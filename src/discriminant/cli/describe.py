@@ -185,8 +185,6 @@ def _closeness(pair: dict[str, Any]) -> str:
     frequent = first if pair["shares"][0] >= pair["shares"][1] else second
     always, best = percent(pair["always_one"]), percent(pair["error"])
     rule = f"the best linear rule would err in {best} of their rows, always saying {frequent} in {always}"
-    if always == best:
-        rule = f"no rule would do better than always saying {frequent}, which errs in {always} of their rows"
     return f"- {first} and {second} {verdict}: {rule}."
 
 

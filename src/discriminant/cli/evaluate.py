@@ -69,7 +69,8 @@ def evaluate(
         return
     costed = options.read_costs(costs, stored.classes)
     table = stored.table(reading, files, absent)
-    if stored.training.get("sha256") == table.fingerprint:
+    is_training = stored.training.get("sha256") == table.fingerprint
+    if is_training:
         say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
     rows = evaluated_rows(stored, table, absent, weights, groups)
     X, y = rows.X, rows.y
@@ -77,7 +78,7 @@ def evaluate(
     stored.tell_report()
     if report is not None:
         with kept_values(model):
-            _write_report(report, stored, evaluation, X, y, costed, table.label)
+            _write_report(report, stored, evaluation, X, y, costed, table.label, is_training)
     _tell(stored, table.label, evaluation, report, f_measure, json)
 
 
@@ -169,7 +170,7 @@ def _measured(stored: StoredModel, rows: EvaluatedRows, costs: Any, positive: An
 
 
 def _write_report(
-    path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any, source: str
+    path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any, source: str, is_training: bool
 ) -> None:
     from ..estimators.coefficients import CoefficientTable
     from ..report import write_report
@@ -186,7 +187,7 @@ def _write_report(
         costs=costs,
         command=command_line(),
         source=source,
-        title=f"{stored.name} on new rows",
+        title=f"{stored.name} on {'its training rows' if is_training else 'new rows'}",
     )
 
 

@@ -118,6 +118,8 @@ class Evaluation(Result):
         None without probabilities.
     cheapest : pair of an action and a float, or None
         With costs, the answer that costs least if it is always given, and what a row then costs.
+    is_decided_by_costs : bool
+        Whether the predictions are decisions of least expected cost, made from probabilities.
     notes : list of str
         What to know when reading the numbers, such as measures that are not available and why.
 
@@ -139,6 +141,7 @@ class Evaluation(Result):
     calibration_line: CalibrationLine | None = None
     risk_coverage: RiskCoverage | None = None
     cheapest: tuple[Any, float] | None = None
+    is_decided_by_costs: bool = False
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -532,6 +535,7 @@ def evaluation_of(
         rows = replace(rows, predicted=rows.likeliest)
     parts = _table(rows) | _probabilities(rows, k, level, means, notes) | _curves(rows, k, notes)
     parts |= {"positive": None if k is None else plain(rows.classes[k]), "cheapest": cheapest}
+    parts["is_decided_by_costs"] = costs is not None and predicted is None and posterior is not None
     notes += _weight_notes(rows.design)
     counted = rows.classes, len(rows.codes), rows.design.total_weight, level
     clustered = _clustered(rows)

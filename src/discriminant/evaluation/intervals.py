@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
 from ..arrays import Array
-from ..data import check_choice, check_integer, check_number, check_weights, encoded, label_column
+from ..data import check_choice, check_integer, check_number, check_weights, encoded, has_fractions, label_column
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from ..results import Result, metric_name, shown
 
@@ -374,13 +374,6 @@ def bca_interval(value: float, resampled: Array, acceleration: float, level: flo
     return Interval(float(low), float(high), level, method)
 
 
-def has_fractions(weight: Array | None) -> TypeGuard[Array]:
-    """Whether weights are importances of rows: some are not whole numbers, and so no frequencies."""
-    if weight is None or np.count_nonzero(weight) < 2:
-        return False
-    return not np.array_equal(weight, np.rint(weight))
-
-
 @dataclass(frozen=True, eq=False)
 class SamplingDesign:
     """How rows were drawn: their weights, and the clusters in which they were drawn together.
@@ -415,6 +408,8 @@ class SamplingDesign:
     @classmethod
     def of_importances(cls, weight: Array, rows: Array | None = None) -> SamplingDesign:
         """Each row is one draw; ``rows`` are their numbers where some come several times."""
+        if np.count_nonzero(weight) < 2:
+            return cls(len(weight), weight)  # one draw shows nothing of how draws vary
         drawn = np.arange(len(weight)) if rows is None else rows
         clusters = np.zeros(len(weight), dtype=np.int64)  # rows without weight add nothing to any cluster
         found, clusters[weight > 0] = np.unique(drawn[weight > 0], return_inverse=True)

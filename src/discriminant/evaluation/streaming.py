@@ -17,12 +17,13 @@ from ..data import (
     check_number,
     check_weights,
     codes_among,
+    has_fractions,
     label_column,
     same_length,
     sorted_classes,
 )
 from ..engine import reduce
-from ..errors import InputError, ParameterError
+from ..errors import InputError, ParameterError, WeightError
 from ..results import plain
 from .confusion import ConfusionMatrix, Mergeable
 from .curves import (
@@ -104,7 +105,7 @@ class Evaluator(Mergeable):
         predicted : array-like of shape (n_rows,), optional
             Default: the most probable class.
         sample_weight : array-like of shape (n_rows,), optional
-            Frequencies.
+            Frequencies: whole numbers. Others are importances, whose intervals need every row (see `evaluate`).
 
         Returns
         -------
@@ -113,6 +114,7 @@ class Evaluator(Mergeable):
         """
         labels = label_column("y", y)
         weight = check_weights(sample_weight, len(labels))
+        _refuse_importances(weight)
         codes = codes_among("y", labels, self.classes)
         probabilities = None if posterior is None else read_posterior(posterior, self.classes)[1]
         self._refuse_mixture(probabilities is not None)
@@ -218,6 +220,16 @@ class Evaluator(Mergeable):
             "precision_recall": precision_recall,
             "notes": [note],
         }
+
+
+def _refuse_importances(weight: Array | None) -> None:
+    """Counts of weights do not tell how many rows they are of, on which the intervals of importances rest."""
+    if has_fractions(weight):
+        raise WeightError(
+            f"Weights such as {weight[weight != np.rint(weight)][0]:g} are not whole numbers: they are importances, "
+            "whose intervals need all rows in memory. Evaluate the rows in memory, or a random sample of them, or "
+            "round the weights if they are frequencies."
+        )
 
 
 def evaluated(

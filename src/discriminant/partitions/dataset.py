@@ -33,6 +33,7 @@ from ..data import (
     dense_rows,
     drawn,
     fold_of_rows,
+    has_fractions,
     is_collection,
     label_array,
     largest_of_columns,
@@ -533,7 +534,7 @@ class Survey:
 
     def add(self, labels: list[Any], codes: Array, weight: Array) -> None:
         """Add rows with these ``labels``, numbered by ``codes``."""
-        self.has_whole_weights &= bool((weight == np.round(weight)).all())
+        self.has_whole_weights &= not has_fractions(weight)
         for code, label in enumerate(labels):
             own = weight[codes == code]
             if own.size:

@@ -27,8 +27,9 @@ from ..moments.covariance import collinearity_findings
 from ..moments.statistic import column_moments
 from ..results import Finding, count, exponential, metric_name, p_value, percent, plain
 from ..tables.training import imbalance_findings
-from ..validation.comparison import BASELINE, Comparison
+from ..validation.comparison import Comparison
 from .page import SHARES, between, drawing, measured, quoted, short, signed, significant, versions
+from .sentences import calibration_sentences
 
 if TYPE_CHECKING:
     from .table_report import Costs, ReportData, TrainingRows
@@ -237,18 +238,6 @@ def _difference(metric: str, value: float) -> str:
     return signed(100 * value, 1) if metric in SHARES else signed(value, 3)
 
 
-def is_better(comparison: Comparison, first: str, second: str) -> bool:
-    """Whether the first of two models scores better, and by more than chance."""
-    places = comparison.ranking.index(first), comparison.ranking.index(second)
-    return places[0] < places[1] and comparison.is_real(first, second)
-
-
-def rivals(comparison: Comparison, winner: str) -> list[str]:
-    """The other models, the baseline excepted, that are not significantly different from the winner."""
-    others = [name for name in comparison.ranking if name not in (winner, BASELINE)]
-    return [name for name in others if not comparison.is_real(winner, name)]
-
-
 #: Terms that are listed, the largest effects first.
 SHOWN_TERMS = 30
 
@@ -368,6 +357,8 @@ def confusion_section(data: ReportData) -> dict[str, Any]:
     evaluation = data.evaluation
     return {
         "evaluated_on": data.evaluated_on,
+        "is_held_out": data.comparison is not None and data.given_evaluation is None,
+        "counted": "Weight" if data.is_weighted else "Rows",
         "n_rows": count(evaluation.n_rows),
         "worst": confusions(data)[:3],
         "classes": _class_lines(data),
@@ -411,8 +402,9 @@ def roc_section(data: ReportData) -> dict[str, Any]:
         other = "the other class" if len(data.classes) == 2 else "another class"
         pairs = f"A row of {quoted(curve.positive)}, the positive class, scores above a row of {other}"
         sentence = f"{pairs} in {percent(auc.value)} of all pairs: {known}."
-    if (within := data.validated("auc")) is not None:
-        sentence += f" AUC of the curve: all rows pooled. Mean AUC within the folds: {measured('auc', within[0])}."
+    if data.has_two_aucs:
+        within = measured("auc", data.measure("auc").value)
+        sentence += f" AUC of the curve: all rows pooled. Mean AUC of the splits: {within}."
     return {"sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
 
 
@@ -428,7 +420,7 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
     shown = bins if evaluation.positive is None else {evaluation.positive: bins[evaluation.positive]}
     return {
         "distance": f"{100 * error.value:.1f}",
-        "distance_interval": f"{100 * error.low:.1f} to {100 * error.high:.1f}",
+        "distance_interval": "" if math.isnan(error.low) else f"{100 * error.low:.1f} to {100 * error.high:.1f}",
         "sentences": _calibration_sentences(data),
         "drawing": drawing("plot-calibration", calibration_curve, shown),
     }
@@ -437,22 +429,13 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
 def _calibration_sentences(data: ReportData) -> list[str]:
     line = data.evaluation.calibration_line
     errors = {found.of: found.value for found in data.evaluation.estimates if found.metric == "ece"}
-    worst = max(errors, key=lambda label: errors[label] if label in data.classes else 0.0)
-    largest = [f"It is largest for {quoted(worst)}, {100 * errors[worst]:.1f} points."] if len(errors) > 2 else []
-    if line is None or not math.isfinite(line.slope):
-        return largest
-    slope, error = line.slope, line.slope_error
-    if abs(slope - 1) < 2 * error:
-        are = "neither too sure nor too timid, as far as these rows can tell"
-    elif slope < 1:
-        are = "too sure: extreme ones come true less often than they say"
-    else:
-        are = "too timid: the truth is more clear-cut than they say"
-    known = (
-        f"slope of the log-odds {slope:.2f}, standard error {error:.2f}; 1 is right; calibration in the large "
-        f"{line.in_the_large:.2f}, standard error {line.in_the_large_error:.2f}; 0 is right"
+    worst = max(data.classes, key=lambda label: errors.get(label, -math.inf))
+    largest = (
+        [f"Largest calibration error: {quoted(worst)}, {100 * errors[worst]:.1f} points."] if len(errors) > 2 else []
     )
-    return [*largest, f"Probabilities are {are} ({known})."]
+    if line is None:
+        return largest
+    return [*largest, *calibration_sentences(line, data.evaluation.positive, data.evaluation.level)]
 
 
 #: Points across the picture, and points of the regions of all classes together: each is a number in the file.
@@ -562,13 +545,6 @@ class Thresholds:
         return not self.hits[place] + self.alarms[place] > 0
 
 
-def precision_at(share: float, sensitivity: float, specificity: float) -> float:
-    """Of the rows called positive, the share that is of a class with this share; NaN where none is called so."""
-    right = share * sensitivity
-    called = right + (1 - share) * (1 - specificity)
-    return right / called if called > 0 else math.nan
-
-
 def thresholds_of(data: ReportData) -> list[Thresholds]:
     """The thresholds of each class that has rows on both sides; empty without scores."""
     curve = data.evaluation.roc
@@ -647,6 +623,7 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
     ratio, are_probabilities = cost_ratio(data.costs, first.label), bool(data.evaluation.calibration)
     return {
         "every": every,
+        "evaluated_on": data.evaluated_on,
         "cost_table": table,
         "first": every.index(first),
         "label": quoted(first.label),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from ..errors import ParameterError
 from ..estimators.coefficients import CoefficientTable
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.evaluation import Evaluation
-from ..results import Finding, count, listed, metric_name, percent, plain, several
+from ..evaluation.intervals import Estimate
+from ..results import Finding, count, metric_name, percent, plain, several
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
-from ..validation.comparison import BASELINE, Comparison
-from ..validation.cross_validation import METRICS
+from ..validation.comparison import Comparison
 from ..validation.learning_curve import LearningCurve
-from .page import Section, between, drawing, measured, quoted, short, significant, write_page
+from .page import Section, between, drawing, measured, quoted, short, write_page
 from .sections import (
     WORDS,
     Thresholds,
@@ -34,15 +34,27 @@ from .sections import (
     confusion_section,
     confusions,
     data_section,
-    is_better,
     models_section,
-    precision_at,
     regions_section,
     reproduction_section,
-    rivals,
     roc_section,
     thresholds_of,
     thresholds_section,
+)
+from .sentences import (
+    Standing,
+    accuracy_sentence,
+    best_by_metric,
+    class_sentence,
+    cost_sentence,
+    equal_shares_sentence,
+    error_sentence,
+    evaluated_recommendation,
+    few_rows_sentence,
+    hidden_class_sentence,
+    learning_sentence,
+    precision_of_accuracy_sentence,
+    prevalence_sentence,
 )
 
 
@@ -84,6 +96,8 @@ def training_rows(given: Any) -> TrainingRows:
 
 #: A class with less than this share of the rows of the most frequent one is called rare.
 _RARE = 0.8
+#: Measures of probabilities and scores, which costs do not change.
+PROBABILISTIC: Final = ("auc", "log_loss", "brier")
 
 
 @dataclass(frozen=True)
@@ -152,8 +166,21 @@ class ReportData:
         found = self.comparison.cross_validation
         if self.winner not in found.out_of_fold:
             return "the rows held out in the comparison"
-        folds = found.n_splits // len(found.out_of_fold[self.winner].codes)
-        return f"all rows, each predicted by a fit to the other folds ({folds} folds)"
+        folds = found.n_splits // self.n_repeats
+        return f"all rows, each predicted by a fit to the other folds ({folds} folds{self.part})"
+
+    @property
+    def n_repeats(self) -> int:
+        """How often every row was held out; 1 where predictions were not kept."""
+        if self.comparison is None or self.given_evaluation is not None:
+            return 1
+        kept = self.comparison.cross_validation.out_of_fold.get(self.winner)
+        return 1 if kept is None else len(kept.codes)
+
+    @property
+    def part(self) -> str:
+        """What counts of rows are of, where rows were held out repeatedly."""
+        return f", first of {self.n_repeats} repeats" if self.n_repeats > 1 else ""
 
     @property
     def confusion(self) -> ConfusionMatrix:
@@ -198,23 +225,55 @@ class ReportData:
         name = None if self.rows is None else self.rows.target
         return "the class" if name is None else f"“{name}”"
 
-    @property
-    def accuracy(self) -> tuple[float, float, float]:
-        """The winner's accuracy with its interval: by cross-validation, if its classes are those of the comparison."""
-        validation = None if self.comparison is None else self.comparison.cross_validation
-        if validation is None or (self.costs is not None and self.winner not in validation.decided_by_costs):
-            found = self.evaluation["accuracy"]
-            return found.value, found.low, found.high
-        assert self.comparison is not None
-        return validation.mean(self.winner), *validation.interval(self.winner, level=self.comparison.level)
+    def measure(self, metric: str, of: Any = None) -> Estimate:
+        """A measure of the model, the same wherever the report names it.
 
-    def validated(self, metric: str) -> tuple[float, float, float] | None:
-        """A ranking measure or the loss of the comparison as its table has it: the AUC is the mean of the splits."""
-        if self.comparison is None or (metric != self.comparison.metric and metric != "auc"):
-            return None
+        That of the comparison where it has one, of all repeats and with the AUC as the mean of the splits; else, and
+        where other decisions or other rows were evaluated, that of the evaluation.
+        """
+        evaluated = self.evaluation[metric if of is None else (metric, of)] if metric in self.evaluation else None
+        if of is not None or self.comparison is None or self.given_evaluation is not None:
+            return self.evaluation[metric if of is None else (metric, of)]
         validation = self.comparison.cross_validation
-        ends = validation.interval(self.winner, metric, self.comparison.level)
-        return validation.mean(self.winner, metric), *ends
+        decides_otherwise = self.costs is not None and self.winner not in validation.decided_by_costs
+        is_other = metric not in validation.metrics or (decides_otherwise and metric not in PROBABILISTIC)
+        if evaluated is not None and is_other:
+            return evaluated
+        return validation.estimate(self.winner, metric, self.comparison.level)
+
+    @property
+    def accuracy(self) -> Estimate:
+        """The accuracy of the model."""
+        return self.measure("accuracy")
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """How the model stands among those it was compared with."""
+        return None if self.comparison is None else Standing.of(self.comparison, self.winner)
+
+    @property
+    def lowest(self) -> tuple[Any, float] | None:
+        """The class that accuracy hides, and its recall, where no costs were given."""
+        label = self.confusion.hidden_class
+        return None if label is None or self.costs is not None else (label, self.evaluation["recall", label].value)
+
+    @property
+    def is_decided_by_costs(self) -> bool:
+        """Whether what was evaluated are decisions of least expected cost."""
+        if self.evaluation.is_decided_by_costs or self.comparison is None or self.given_evaluation is not None:
+            return self.evaluation.is_decided_by_costs
+        return self.winner in self.comparison.cross_validation.decided_by_costs
+
+    @property
+    def has_two_aucs(self) -> bool:
+        """Whether the AUC of the comparison, the mean of its splits, stands beside that of all rows pooled."""
+        own = self.comparison is not None and self.given_evaluation is None and self.evaluation.roc is not None
+        return own and self.comparison is not None and "auc" in self.comparison.cross_validation.metrics
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows of a class are counted by their weights."""
+        return self.evaluation.total_weight != self.evaluation.n_rows
 
     @cached_property
     def class_rows(self) -> Array:
@@ -224,6 +283,15 @@ class ReportData:
             found = dict(zip(classes.tolist(), np.bincount(codes, weights=self.rows.weights).tolist(), strict=True))
             return np.array([found.get(label, 0.0) for label in self.classes])
         return self.confusion.counts.sum(axis=1)
+
+    @cached_property
+    def class_counts(self) -> Array:
+        """The rows of each class, whatever their weights: in training, where that is known."""
+        if self.rows is None:
+            return self.class_rows
+        classes, codes = encode_labels(self.rows.y, len(self.rows.y))
+        found = dict(zip(classes.tolist(), np.bincount(codes).tolist(), strict=True))
+        return np.array([found.get(label, 0) for label in self.classes])
 
 
 def title_of(data: ReportData) -> str:
@@ -244,79 +312,35 @@ def answer_section(data: ReportData) -> dict[str, Any]:
 
 
 def _rightness(data: ReportData) -> str:
-    accuracy, *ends = data.accuracy
-    interval, (label, share) = between("accuracy", *ends), data.confusion.most_frequent
-    sure = f" ({interval})" if interval else ""
-    unseen = "rows it has not seen" if data.comparison is not None else data.evaluated_on
-    return (
-        f"{data.winner} gives the right class to {percent(accuracy)} of {unseen}{sure}; always naming {quoted(label)} "
-        f"would be right for {percent(share)}."
-    )
+    rows = data.evaluated_on if data.given_evaluation is not None or data.comparison is None else "held-out rows"
+    return accuracy_sentence(data.winner, rows, data.accuracy, data.confusion.most_frequent)
 
 
 def _rare_class(data: ReportData) -> str:
     """What the class gets that accuracy says least about."""
-    label = data.rare_class
-    recall, precision = data.evaluation["recall", label], data.evaluation["precision", label]
-    interval = between("recall", recall.low, recall.high)
-    named = "" if math.isnan(precision.value) else f"; precision {percent(precision.value)}"
-    rows = data.confusion.counts.sum(axis=1)
+    label, rows = data.rare_class, data.confusion.counts.sum(axis=1)
     share = float(rows[data.confusion.classes.tolist().index(label)] / rows.sum())
-    return (
-        f"Recall of {quoted(label)} ({percent(share)} of the rows): {percent(recall.value)}"
-        f"{f' ({interval})' if interval else ''}{named}."
-    )
+    return class_sentence(label, share, data.measure("recall", label), data.measure("precision", label), data.part)
 
 
 def _standing(data: ReportData) -> str:
     """How the model stands among the others; its errors, where it is alone."""
-    comparison, winner = data.comparison, data.winner
-    if comparison is None or len(comparison.ranking) <= 2:
+    if data.standing is None or data.standing.n_models < 2:
         return _errors(data)
-    if not is_better(comparison, winner, BASELINE):
-        return _nothing_learned(data, comparison, winner)
-    return _ties(comparison, winner)
+    return data.standing.against_baseline(data.confusion.most_frequent) or data.standing.sentence
 
 
 def _errors(data: ReportData) -> str:
-    most = confusions(data)
-    if not most:
-        return "On the rows it was judged by it made no error at all."
-    rate = data.evaluation["error_rate"].value
-    return f"Of 100 rows {data.winner} misjudges about {100 * rate:.1f}; most often {most[0]}."
+    """The error rate, of the decisions whose accuracy the report names."""
+    most, right = confusions(data), data.accuracy.value
+    return error_sentence(data.winner, 1 - right, len(most), most[0] if most else None)
 
 
 def _recommendation(data: ReportData) -> str:
     """What to do, as far as the rows tell."""
-    comparison, winner, hidden = data.comparison, data.winner, data.confusion.hidden_class
-    if not _has_learned(data):
-        better = None if comparison is None else comparison.recommended
-        if better is not None:
-            return f"Take {better} instead of {winner}: it is better than the baseline beyond chance."
-        return (
-            f"Do not decide by {winner if comparison is None else 'any of these models'} yet: look for columns that "
-            "tell the classes apart, or for more rows."
-        )
-    if comparison is not None and is_better(comparison, comparison.best, winner):
-        return f"Take {comparison.best} rather than {winner}, unless other grounds speak for it."
-    use = f"Use {winner}" if comparison is not None else f"{winner} can be used on rows like these"
-    if hidden is not None and data.costs is None:
-        return (
-            f"{use}, but not as it decides by itself if {quoted(hidden)} matters: say what missing it costs, or move "
-            "its threshold."
-        )
-    tied = [] if comparison is None else rivals(comparison, winner)
-    if tied:
-        return f"{use}. {listed(tied)} would serve as well: take whichever is easiest to explain and to run."
-    return f"{use}."
-
-
-def _has_learned(data: ReportData) -> bool:
-    """Whether the model is better than one that knows no column, beyond chance."""
-    if data.comparison is not None:
-        return is_better(data.comparison, data.winner, BASELINE)
-    balanced = data.evaluation["balanced_accuracy"]
-    return bool((balanced.value if math.isnan(balanced.low) else balanced.low) > 1 / len(data.classes))
+    if data.standing is None:
+        return evaluated_recommendation(data.winner, data.evaluation, data.lowest)
+    return data.standing.recommendation(data.lowest)
 
 
 def _question(data: ReportData) -> str:
@@ -333,42 +357,28 @@ def _question(data: ReportData) -> str:
 
 
 def _result(data: ReportData) -> list[str]:
-    comparison, winner = data.comparison, data.winner
-    accuracy, *ends = data.accuracy
-    interval = between("accuracy", *ends)
-    level = data.evaluation.level if comparison is None else comparison.level
-    sure = f" ({100 * level:g} % interval {interval})" if interval else ""
-    label, share = data.confusion.most_frequent
-    no_less = ", as often or more often" if accuracy <= share else ""
-    always = f"Always naming {quoted(label)}, the most frequent class, would be right for {percent(share)}{no_less}."
-    if comparison is None:
-        return [
-            f"{winner} gave the right class to {percent(accuracy)} of {data.evaluated_on}{sure}.",
-            always,
-            _hidden(data),
-        ]
-    if not is_better(comparison, winner, BASELINE):
-        return [_nothing_learned(data, comparison, winner), _hidden(data)]
-    found = f"the right class for {percent(accuracy)} of rows it has not seen{sure}"
-    n_models = len(comparison.ranking) - 1
-    first = (
-        f"{winner} did best of {several(n_models, 'model')}" if winner == comparison.best else f"{winner} was chosen"
-    )
-    best = f"{first}: it gives {found}." if n_models > 1 else f"{winner} gives {found}."
-    return [best, always, _hidden(data), _compared_by(comparison, winner), _ties(comparison, winner)]
+    standing = data.standing
+    if standing is None:
+        return [_rightness(data), _hidden(data)]
+    if not standing.beats_baseline:
+        return [standing.against_baseline(data.confusion.most_frequent), _hidden(data)]
+    assert data.comparison is not None
+    best = f"Best of {several(standing.n_models, 'model')} by {standing.measure}: {data.comparison.best}."
+    compared = [best, _compared_by(data.comparison, data.winner)] if standing.n_models > 1 else []
+    return [_rightness(data), *compared, _hidden(data), standing.sentence]
 
 
 def _compared_by(comparison: Comparison, winner: str) -> str:
-    """What the models were compared by, and what is left of the winner's figure after correction for the choice."""
+    """The figure of the winner that the models were compared by, and what correction for the choice leaves of it."""
     metric, chosen = comparison.metric, comparison.chosen
-    value = comparison.cross_validation.mean(winner, metric)
-    found = [] if metric in ("accuracy", "error_rate") else [f"where it reaches {measured(metric, value)}"]
-    if chosen is not None and chosen.model == winner:
-        corrected, ends = measured(metric, chosen.value), between(metric, chosen.low, chosen.high)
-        interval = f" ({100 * chosen.level:g} % confidence interval {ends})" if ends else ""
-        choice = f" after correction for choosing among {chosen.n_models} models" if chosen.n_models > 1 else ""
-        found.append(f"expected on new rows: {corrected}{choice}{interval}")
-    return f"The models were compared by {metric_name(metric)}, {'; '.join(found)}." if found else ""
+    value = f"{metric_name(metric)[0].upper()}{metric_name(metric)[1:]} of {winner}: "
+    value += measured(metric, comparison.cross_validation.mean(winner, metric))
+    if chosen is None or chosen.model != winner:
+        return f"{value}."
+    ends = between(metric, chosen.low, chosen.high)
+    interval = f" ({100 * chosen.level:g} % confidence interval {ends})" if ends else ""
+    choice = f", corrected for choosing among {chosen.n_models} models" if chosen.n_models > 1 else ""
+    return f"{value}; expected on new rows{choice}: {measured(metric, chosen.value)}{interval}."
 
 
 def _hidden(data: ReportData) -> str:
@@ -376,70 +386,39 @@ def _hidden(data: ReportData) -> str:
     label = data.confusion.hidden_class
     if label is None:
         return ""
-    recall, balanced = data.evaluation["recall", label], data.evaluation["balanced_accuracy"]
-    interval = between("recall", recall.low, recall.high)
-    return (
-        f"Accuracy hides that of the rows of {quoted(label)} only {percent(recall.value)} were found"
-        f"{f' ({interval})' if interval else ''}: were all classes equally frequent, {percent(balanced.value)} of the "
-        "rows would be right."
-    )
-
-
-def _nothing_learned(data: ReportData, comparison: Comparison, winner: str) -> str:
-    metric, (label, share) = metric_name(comparison.metric), data.confusion.most_frequent
-    always = f"the baseline by {metric} (majority class {quoted(label)}: {percent(share)} of the rows)"
-    if any(is_better(comparison, name, BASELINE) for name in comparison.ranking):
-        return f"{winner}, which was chosen, is not clearly better than {always}. Other models are better."
-    by_auc = " ".join(comparison.better_by_auc())
-    return f"No model is clearly better than {always}.{f' {by_auc}' if by_auc else ''}"
-
-
-def _ties(comparison: Comparison, winner: str) -> str:
-    tied = rivals(comparison, winner)
-    better = [name for name in comparison.ranking if is_better(comparison, name, winner)]
-    if better:
-        return f"{listed(better)} did better, by more than chance."
-    if not tied:
-        return "Its lead over the others is more than chance." if len(comparison.ranking) > 2 else ""
-    verb = "is" if len(tied) == 1 else "are"
-    return f"{listed(tied)} {verb} not significantly different from it: choose the simplest of them."
+    return hidden_class_sentence(label, data.measure("recall", label), data.measure("balanced_accuracy"), data.part)
 
 
 def _costs(data: ReportData) -> str:
     if data.costs is None:
-        return "No costs were given, so that every error counts alike; the part on costs shows what changes if not."
-    evaluation = data.evaluation
-    if "cost" not in evaluation:
+        return "No costs were given: every error counts alike. Other costs: section Costs and thresholds."
+    if "cost" not in data.evaluation:
         return "Costs were given, but the evaluation was made without them."
-    cost = evaluation["cost"]
-    interval = between("cost", cost.low, cost.high)
-    words = f"Under the costs given a row costs {significant(cost.value, 3)} on average"
-    by_costs = ", each given the class of least expected cost" if evaluation.calibration else ""
-    always = ""
-    if evaluation.cheapest is not None:
-        answer, least = evaluation.cheapest
-        always = f"; always {quoted(answer)} would cost {significant(least, 3)}"
-    return f"{words}{f' ({interval})' if interval else ''}{by_costs}{always}."
+    return cost_sentence(data.measure("cost"), data.evaluation.cheapest, data.is_decided_by_costs)
 
 
 def _key_figures(data: ReportData) -> list[dict[str, str]]:
-    (label, share), evaluation = data.confusion.most_frequent, data.evaluation
-    found: list[tuple[str, str, Sequence[float]]] = [("accuracy", "", data.accuracy)]
-    found.append(("majority", f"Always {quoted(label)}", (share, math.nan, math.nan)))
-    wanted = [("recall", f"Recall of {quoted(data.rare_class)}", evaluation["recall", data.rare_class])]
-    others = ("balanced_accuracy", "auc", "log_loss", "cost")
-    wanted += [(metric, "", evaluation[metric]) for metric in others if metric in evaluation]
-    found += [(metric, called, (one.value, one.low, one.high)) for metric, called, one in wanted]
-    found = [(metric, called, data.validated(metric) or value) for metric, called, value in found]
-    return [
-        {"metric": metric, "called": called, "value": measured(metric, value), "interval": between(metric, *ends)}
-        for metric, called, (value, *ends) in found
-        if not math.isnan(value)
+    (label, share), rare = data.confusion.most_frequent, data.rare_class
+    found: list[tuple[str, str, Estimate]] = [
+        ("accuracy", "", data.accuracy),
+        ("majority", f"Always {quoted(label)}", Estimate(share, math.nan, math.nan, data.accuracy.level, "")),
+        ("recall", f"Recall of {quoted(rare)}{data.part}", data.measure("recall", rare)),
     ]
-
-
-#: A class with fewer rows than this is called poor.
-_FEW_ROWS = 20
+    others = ("balanced_accuracy", "auc", "log_loss", "cost")
+    for metric in others:
+        if metric in data.evaluation:
+            called = "AUC (mean of the splits)" if metric == "auc" and data.has_two_aucs else ""
+            found.append((metric, called, data.measure(metric)))
+    return [
+        {
+            "metric": metric,
+            "called": called,
+            "value": measured(metric, one.value),
+            "interval": between(metric, one.low, one.high),
+        }
+        for metric, called, one in found
+        if not math.isnan(one.value)
+    ]
 
 
 def conclusions_section(data: ReportData) -> dict[str, Any]:
@@ -457,27 +436,14 @@ def conclusions_section(data: ReportData) -> dict[str, Any]:
 
 
 def _noise(data: ReportData) -> list[str]:
-    comparison, winner = data.comparison, data.winner
-    if comparison is None:
-        return ["Only one model was evaluated: whether another would do better was not asked."]
-    words = [_order_sentence(comparison, winner)]
+    comparison, standing = data.comparison, data.standing
+    if comparison is None or standing is None:
+        return ["Only one model was evaluated: no other was compared with it."]
     validation = comparison.cross_validation
-    for metric in validation.metrics:
-        values = {name: validation.mean(name, metric) for name in validation.models}
-        known = {name: value for name, value in values.items() if not math.isnan(value)}
-        best = (max if METRICS[metric] else min)(known, key=lambda name: known[name])
-        if best not in (winner, BASELINE):
-            words.append(f"Judged by {metric_name(metric)}, {best} comes first.")
-    return words
-
-
-def _order_sentence(comparison: Comparison, winner: str) -> str:
-    tied = rivals(comparison, winner)
-    if not is_better(comparison, winner, BASELINE):
-        return f"Columns that tell the classes apart would: with these {winner} is not clearly better than nothing."
-    if tied:
-        return f"Another draw of rows could put {listed(tied)} before {winner}: their differences are within noise."
-    return f"Another draw of rows would hardly change the order: no other model is within noise of {winner}."
+    means = {
+        metric: {name: validation.mean(name, metric) for name in validation.models} for metric in validation.metrics
+    }
+    return [standing.order, *best_by_metric(means, data.winner)]
 
 
 def _other_costs(data: ReportData) -> list[str]:
@@ -502,45 +468,26 @@ def _best_words(found: Thresholds, ratio: float) -> str:
 def _other_shares(confusion: ConfusionMatrix, positive: Any) -> list[str]:
     recalls = confusion.recall
     if np.isnan(recalls).any():
-        return ["Some class has no rows here: what happens where it is frequent cannot be told."]
-    equal = f"Were all classes equally frequent, {percent(float(recalls.mean()))} of the rows would be right."
+        return ["Some class has no rows here: the accuracy where it is frequent is unknown."]
+    equal = equal_shares_sentence(float(recalls.mean()))
     if positive is None:
         return [f"{equal} Accuracy moves towards the recall of whatever class becomes more frequent."]
-    # How the precision of the positive class changes where the class is rarer.
     k = confusion.classes.tolist().index(positive)
-    sensitivity, specificity = float(recalls[k]), float(confusion.specificity[k])
     share = float(confusion.counts[k].sum() / confusion.total)
-    now, rarer = (precision_at(part, sensitivity, specificity) for part in (share, share / 10))
-    return [
-        equal,
-        f"Of the rows called {quoted(confusion.classes[k])}, {percent(now)} are right at its present share of "
-        f"{percent(share)}; were it ten times rarer, {percent(rarer)} would be, with the same model and threshold.",
-    ]
+    label, sensitivity, specificity = confusion.classes[k], float(recalls[k]), float(confusion.specificity[k])
+    return [equal, prevalence_sentence(label, share, sensitivity, specificity)]
 
 
 def _more_rows(data: ReportData) -> list[str]:
-    words = [_curve_sentence(data)]
-    pairs = zip(data.classes, data.class_rows.tolist(), strict=True)
-    poor = [f"{quoted(label)} ({count(n)})" for label, n in pairs if n < _FEW_ROWS]
-    if poor:
-        named = listed(poor, most=5)
-        words.append(f"Few rows are of {named}: what is said of so rare a class may change with a few more rows.")
-    return words
+    return [_curve_sentence(data), few_rows_sentence(data.classes, data.class_counts.tolist())]
 
 
 def _curve_sentence(data: ReportData) -> str:
-    curve, (_, low, high) = data.learning_curve, data.accuracy
-    if curve is None:
-        known = (
-            f"The accuracy is known to lie between {percent(low)} and {percent(high)}; four times as many rows would "
-            "about halve that width. "
-        )
-        return f"{'' if math.isnan(low) else known}Whether more rows would make a better model, a learning curve tells."
-    return (
-        f"With {count(int(curve.sizes[-1]))} training rows the error is {percent(curve.validation().value)}; endless "
-        f"rows would bring it to about {percent(curve.limit.value)}, {100 * curve.estimation.value:.1f} points less "
-        f"(give or take {100 * curve.estimation.reach:.1f})."
-    )
+    curve = data.learning_curve
+    if curve is not None:
+        return learning_sentence(int(curve.sizes[-1]), curve.validation(), curve.limit, curve.estimation)
+    known = precision_of_accuracy_sentence(data.accuracy)
+    return f"{f'{known} ' if known else ''}Whether more rows would make a better model is seen from a learning curve."
 
 
 #: Address, heading and content of each section, in the order in which they are read.

@@ -138,7 +138,7 @@ class Decide:
     def _show(self) -> None:
         """Counts, rates and cost at the threshold, in all places at once."""
         from ..report.page import short
-        from ..report.sections import precision_at
+        from ..report.sentences import precision_at
         from ..results import count, percent
 
         found, place, share = self.found, int(self.threshold.value), self.share.value / 100

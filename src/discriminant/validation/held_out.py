@@ -35,6 +35,7 @@ from ..data import (
     check_weights,
     encode_labels,
     encoded,
+    has_fractions,
     is_collection,
     position_of,
 )
@@ -49,7 +50,6 @@ from ..evaluation.intervals import (
     Statistic,
     TableSample,
     cell_response,
-    has_fractions,
     margins,
     newcombe_interval,
     no_interval,

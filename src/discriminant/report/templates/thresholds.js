@@ -42,7 +42,13 @@
   }
 
   function plain(value) { return Number(value.toPrecision(3)).toString(); }
-  function percent(value) { return Number.isFinite(value) ? (100 * value).toFixed(1) + " %" : "-"; }
+  // As in the text of the page: a share near 0 or 1 has the digits that tell it from them.
+  function percent(value) {
+    if (!Number.isFinite(value)) { return "-"; }
+    const rest = Math.min(value, 1 - value);
+    const places = rest > 1e-9 && rest < 0.00095 ? -Math.floor(Math.log10(100 * rest)) : 1;
+    return (100 * value).toFixed(places) + " %";
+  }
   function count(value) {
     return value.toLocaleString("en-GB", { maximumFractionDigits: Number.isInteger(value) ? 0 : 1 });
   }

@@ -1,0 +1,246 @@
+"""What a sentence claims holds for the quantities that it is made of, whatever they are."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_cases import cancer
+
+from discriminant import LinearDiscriminantAnalysis, LogisticRegression, compare
+from discriminant.evaluation import evaluation_of
+from discriminant.evaluation.confusion import ConfusionMatrix
+from discriminant.evaluation.intervals import Estimate
+from discriminant.evaluation.probabilities import CalibrationLine
+from discriminant.report.page import quoted
+from discriminant.report.sentences import (
+    FEW_ROWS,
+    Standing,
+    above_chance,
+    accuracy_sentence,
+    best_by_metric,
+    calibration_sentences,
+    class_sentence,
+    cost_sentence,
+    error_sentence,
+    evaluated_recommendation,
+    few_rows_sentence,
+    prevalence_sentence,
+)
+from discriminant.report.table_report import ReportData, answer_section
+from discriminant.results import percent
+from discriminant.tables.training import imbalance_findings
+
+SHARES = st.floats(0, 1)
+LABELS = list("abcd")
+
+
+@st.composite
+def matrices(draw):
+    """Confusion matrices of two to four classes, some of them perhaps without rows."""
+    k = draw(st.integers(2, 4))
+    counts = draw(st.lists(st.lists(st.integers(0, 50), min_size=k, max_size=k), min_size=k, max_size=k))
+    found = np.array(counts)
+    found[0, 0] += 1
+    return ConfusionMatrix.from_counts(found, LABELS[:k])
+
+
+@st.composite
+def labels_and_predictions(draw):
+    n = draw(st.integers(2, 60))
+    truth = draw(st.lists(st.sampled_from(LABELS), min_size=n, max_size=n).filter(lambda y: len(set(y)) > 1))
+    return truth, draw(st.lists(st.sampled_from(sorted(set(truth))), min_size=n, max_size=n))
+
+
+def estimate(value, low=math.nan, high=math.nan):
+    return Estimate(value, low, high, 0.95, "")
+
+
+@given(matrices())
+def test_the_majority_class_has_the_largest_share_and_is_beaten_only_by_a_higher_accuracy(confusion):
+    label, share = confusion.most_frequent
+    rows = confusion.counts.sum(axis=1)
+    assert share == max(rows) / rows.sum() == rows[confusion.classes.tolist().index(label)] / rows.sum()
+    right = np.trace(confusion.counts) / rows.sum()
+    said = accuracy_sentence("m", "these rows", estimate(float(right)), (label, share))
+    assert f"{percent(right)}; majority class “{label}”: {percent(share)}" in said
+    assert ("at least as accurate" in said) == (np.trace(confusion.counts) <= max(rows))
+
+
+@given(matrices())
+def test_the_hidden_class_has_the_lowest_recall_and_less_than_the_accuracy(confusion):
+    label = confusion.hidden_class
+    recall = dict(zip(confusion.classes.tolist(), confusion.recall.tolist(), strict=True))
+    if label is not None:
+        assert recall[label] == min(value for value in recall.values() if not math.isnan(value))
+        assert recall[label] < confusion.overall("accuracy")
+
+
+@given(st.lists(st.integers(0, 1000), min_size=2, max_size=6).filter(any))
+def test_imbalance_names_the_rarest_and_the_most_frequent_class(counts):
+    classes = list(range(len(counts)))
+    findings, shares = imbalance_findings(classes, counts), np.array(counts) / sum(counts)
+    assert bool(findings) == (shares.min() < 0.2 / len(counts))
+    for finding in findings:
+        rare, rare_share, most, most_share = re.search(
+            r": (\d+) has ([\d.]+ %) of the rows, (\d+) ([\d.]+ %)", str(finding.message)
+        ).groups()
+        assert counts[int(rare)] == min(counts)
+        assert counts[int(most)] == max(counts)
+        assert (rare_share, most_share) == (percent(shares.min()), percent(shares.max()))
+
+
+@given(labels_and_predictions())
+def test_the_answer_of_an_evaluation_states_its_figures(rows):
+    truth, predicted = map(np.array, rows)
+    data = ReportData(None, None, evaluation_of(truth, predicted))
+    content = answer_section(data)
+    right = np.mean(truth == predicted)
+    assert f": {percent(right)} (" in content["bullets"][0]
+    classes, n = np.unique(truth, return_counts=True)
+    label = data.rare_class
+    assert content["bullets"][1].startswith(f"Recall of “{label}” ({percent(np.mean(truth == label))} of the rows)")
+    assert percent(np.mean(predicted[truth == label] == label)) in content["bullets"][1]
+    if data.confusion.hidden_class is None and data.has_rare_class:
+        assert n[classes.tolist().index(label)] == n.min()
+    assert ("0 errors" in content["bullets"][2]) == (right == 1)
+    usable = content["recommendation"].startswith("the model is significantly better than chance")
+    assert usable == bool(above_chance(data.evaluation))
+
+
+@given(labels_and_predictions(), st.data())
+def test_the_cheapest_single_answer_costs_least(rows, data):
+    truth, predicted = map(np.array, rows)
+    classes = sorted(set(truth))
+    costs = {t: {a: data.draw(st.integers(0, 20)) if a != t else 0 for a in classes} for t in classes}
+    found = evaluation_of(truth, predicted, costs=costs)
+    means = {a: np.mean([costs[t][a] for t in truth]) for a in classes}
+    answer, least = found.cheapest
+    assert means[answer] == pytest.approx(min(means.values())) == pytest.approx(least)
+    said = cost_sentence(found["cost"], found.cheapest, found.is_decided_by_costs)
+    assert f"always {quoted(answer)}" in said
+    assert "least expected cost" not in said
+
+
+@given(st.integers(0, 10_000))
+def test_decisions_are_said_to_be_of_least_expected_cost_only_where_costs_decided(seed):
+    rng = np.random.default_rng(seed)
+    y, p = rng.integers(0, 2, 30), rng.random(30)
+    y[:2] = 0, 1
+    costs = [[0, 1], [rng.integers(2, 9), 0]]
+    assert evaluation_of(y, posterior=p, costs=costs).is_decided_by_costs
+    assert not evaluation_of(y, p > 0.5, p, classes=[0, 1], costs=costs).is_decided_by_costs
+    assert not evaluation_of(y, posterior=p).is_decided_by_costs
+
+
+@given(
+    st.lists(st.sampled_from("pqr"), unique=True), st.booleans(), st.sampled_from([None, "p"]), st.booleans(), SHARES
+)
+def test_what_is_recommended_is_what_the_tests_of_pairs_found(others, beats, recommended, by_auc, recall):
+    better, alike = tuple(others[::2]), tuple(others[1::2])
+    known = "Yet p ranks better." if by_auc else ""
+    standing = Standing("m", "log_loss", 0.95, 4, better, alike, beats, "m" if beats else recommended, known)
+    said = standing.recommendation(("rare", recall))
+    assert said.startswith("Use m.") == (beats and not better)
+    assert said.startswith("Do not use") == (not beats and recommended is None)
+    assert ("none is significantly better" in said) == (not beats and recommended is None and not by_auc)
+    if beats and better:
+        assert said.startswith(f"Use {better[0]} instead of m")
+    for name in better:
+        assert name in re.search(r"Significantly better than m .*?: (.*?)\.", standing.sentence)[1]
+    for name in alike:
+        assert name in re.search(r"Not significantly different from m: (.*?)\.", standing.sentence)[1]
+    assert ("All other models are significantly worse" in standing.sentence) == (not others)
+    assert (standing.against_baseline(("a", 0.7)) == "") == beats
+
+
+def test_the_standing_of_each_model_is_that_of_the_comparison():
+    X, y, _ = cancer()
+    models = {"one": LinearDiscriminantAnalysis(), "same": LinearDiscriminantAnalysis(), "ml": LogisticRegression()}
+    found = compare(models, X, y, cv=3)
+    for name in models:
+        standing = Standing.of(found, name)
+        assert set(standing.alike) == {o for o in models if o != name and not found.is_real(o, name)}
+        for other in standing.better:
+            assert found.difference(other, name).p_adjusted < 0.05
+            assert found.cross_validation.mean(other, "log_loss") < found.cross_validation.mean(name, "log_loss")
+
+
+@given(st.dictionaries(st.sampled_from("mpq"), st.one_of(SHARES, st.just(math.nan)), min_size=1))
+def test_another_model_is_best_only_where_its_mean_is_better(values):
+    for metric, sign in (("accuracy", 1), ("log_loss", -1)):
+        for said in best_by_metric({metric: values | {"baseline": 1.0 if sign == 1 else 0.0}}, "m"):
+            name = re.search(r": (\w)", said)[1]
+            assert all(sign * values[name] >= sign * v for v in values.values() if not math.isnan(v))
+            assert "m has none" in said or sign * values[name] > sign * values["m"]
+            assert ("m has none" in said) == math.isnan(values.get("m", math.nan))
+
+
+@given(st.floats(-5, 5), st.floats(0.01, 3), st.floats(-5, 5), st.floats(0.01, 3))
+def test_calibration_is_called_wrong_only_where_it_differs_significantly(slope, slope_error, large, large_error):
+    line = CalibrationLine(0.0, slope, 1.0, slope_error, large, large_error)
+    of_slope, of_mean = calibration_sentences(line, "ill", 0.95)
+    z_slope, z_mean = (slope - 1) / slope_error, large / large_error
+    assert ("overconfident" in of_slope) == (z_slope < -1.959964)
+    assert ("underconfident" in of_slope) == (z_slope > 1.959964)
+    assert ("too high" in of_mean) == (z_mean < -1.959964)
+    assert ("too low" in of_mean) == (z_mean > 1.959964)
+
+
+def test_calibration_without_errors_is_not_judged():
+    assert calibration_sentences(CalibrationLine(math.nan, math.nan, math.nan, math.nan), "ill", 0.95) == []
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 50), st.integers(0, 50))
+def test_the_precision_at_the_present_share_is_that_of_the_matrix(hits, misses, alarms, rejections):
+    n, others = hits + misses, alarms + rejections
+    if others:
+        said = prevalence_sentence("a", n / (n + others), hits / n, rejections / others)
+        shown = float(re.search(r": ([\d.]+) %; were", said)[1])
+        assert shown == pytest.approx(100 * hits / (hits + alarms), abs=0.051)
+        rarer = float(re.search(r"rarer, ([\d.]+) %", said)[1])
+        assert rarer <= shown
+    assert "never predicted" in prevalence_sentence("a", 0.3, 0.0, 1.0)
+
+
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=5))
+def test_classes_of_few_rows_are_those_with_fewer(rows):
+    said = few_rows_sentence(LABELS[: len(rows)] + ["e"] * (len(rows) > 4), rows)
+    for label, n in zip([*LABELS, "e"], rows, strict=False):
+        assert (f"“{label}” ({n})" in said) == (n < FEW_ROWS)
+
+
+@given(SHARES, st.integers(0, 3))
+def test_errors_are_none_only_where_there_are_none(rate, n_errors):
+    said = error_sentence("m", rate, n_errors, "“a” taken for “b”" if n_errors else None)
+    assert ("0 errors" in said) == (n_errors == 0)
+    assert ("most frequent error" in said) == (n_errors > 0)
+    assert "never predicted" in class_sentence("a", 0.1, estimate(0.0), estimate(math.nan))
+
+
+def test_scores_that_rank_rows_are_not_called_worthless_where_no_class_is_found():
+    """Of a rare class no row is predicted, but the AUC is far above one half."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(600) < 60).astype(int)
+    p = 0.1 + 0.2 * (y + rng.normal(size=600) > 1)
+    found = evaluation_of(y, posterior=p)
+    assert found["balanced_accuracy"].value == 0.5
+    assert [one.metric for one in above_chance(found)] == ["auc"]
+    assert "rank rows better than chance" in evaluated_recommendation("m", found, None)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_one_measure_has_one_value_in_the_report(repeats):
+    """Tiles and sentences have the figures of the table of models, also over repeats."""
+    X, y, _ = cancer()
+    found = compare({"lda": LinearDiscriminantAnalysis(), "ml": LogisticRegression()}, X, y, cv=3, repeats=repeats)
+    data = ReportData(found, (X, y))
+    for metric in found.cross_validation.metrics:
+        assert data.measure(metric).value == found.cross_validation.mean(data.winner, metric)
+    content = answer_section(data)
+    accuracy = found.cross_validation.mean(data.winner, "accuracy")
+    assert percent(accuracy) in content["bullets"][0]
+    assert f"Error rate of {data.winner}: {percent(1 - accuracy)}" in " ".join(content["sentences"])
+    assert ("first of 3 repeats" in data.evaluated_on) == (repeats == 3)
