@@ -499,7 +499,7 @@ class SamplingDesign:
 
 #: Rows that are added to those seen as a model expects them (see `Mean.interval`): as many as make Wilson's interval.
 _EXPECTED_ROWS = 2.0
-#: Rows added to these for the wider limits, for which a model is twice as sure as it should be. Two covered the log-loss
+#: Rows added to these for the wider limits, where a model is twice as sure as it should be. Two covered the log-loss
 #: of an overconfident model of 5 % and 95 % of 1,000 rows in 0.87 of samples, ten in 0.93.
 _OVERCONFIDENT_ROWS: Final = 10.0
 #: What the lower limit has of the symmetric one: with all of it 99 % of samples were covered, with none 90 % in some
