@@ -21,8 +21,9 @@ and MCC undefined but for single rows, and their intervals cover always.
 
 In the lower part there are three or five classes, alike in size but for the *rare* one, of whose rows a share
 (*recall*) is classified correctly; seven tenths of the errors go to the next class and the others to the rest. Macro
-averages (balanced accuracy, macro F1) of three classes or more have no interval with fewer than 5 rows of a class;
-shares are of the samples that have one, and missing where those are fewer than half.
+averages (balanced accuracy, macro F1) of three classes or more have no interval with fewer than 15 rows of a class,
+macro F1 none where no row is assigned to a class; shares are of the samples that have one, and missing where those are
+fewer than half.
 
 Each setting is checked: coverage is at least 93 %, and at most 97 % where at least 2 rows are expected in every cell.
 """

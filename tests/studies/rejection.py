@@ -18,8 +18,8 @@ TEXT: Final = (
     "that are rejected should be 1 % and 5 %; beside it is the share beyond the quantile of the chi-square "
     "distribution, which takes means and covariances for known."
 )
-REPLICATIONS: Final = 60
-SAMPLE: Final = 4
+REPLICATIONS: Final = 400
+SAMPLE: Final = 20
 N_CLASSES: Final = 4
 NEW_ROWS: Final = 250
 #: Bands and rows of each class; 64 bands with 190 rows are an airborne spectrometer with small training areas.
