@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 from tests.studies.evaluation import MEASURES, PRIOR, log_odds, sample_intervals, true_values
 
-from discriminant.evaluation import evaluation_of
+from discriminant.evaluation import ConfusionMatrix, evaluation_of, roc
 
 SHIFT, N = 1.5, 250
 
@@ -69,3 +69,27 @@ def test_intervals_of_clusters_cover_where_those_of_rows_do_not():
     for name, share in covered(1_000, make).items():
         assert 0.925 < share < 0.975, (name, share)
     assert max(covered(200, wrong).values()) < 0.9
+
+
+def test_an_interval_of_the_auc_rests_on_more_than_the_few_rows_that_are_misordered():
+    """One of 50 positive rows scores below a tenth of the negative ones: DeLong's variance is that of a single row."""
+    score = np.append(np.linspace(0, 1, 950), np.append(np.full(49, 2.0), 0.9))
+    curve = roc(np.repeat([0, 1], [950, 50]), score)
+    found, delong = curve.auc_interval(), curve.auc_interval(scale="logit")
+    assert found.low < delong.low < curve.auc < found.high
+
+
+def test_average_precision_has_an_interval_from_ten_positive_rows_on():
+    rng = np.random.default_rng(0)
+    for n_positive in (9, 10):
+        y = np.repeat([0, 1], [200, n_positive])
+        found = roc(y, rng.normal(size=len(y)) + y).precision_recall.average_precision_interval()
+        assert np.isnan(found.low) == (n_positive < 10)
+
+
+def test_a_mean_over_three_classes_has_an_interval_from_fifteen_rows_of_each_on():
+    for rows in (14, 15):
+        matrix = ConfusionMatrix.from_counts([[30, 5, 1], [4, 30, 2], [1, 1, rows - 2]], ["a", "b", "c"])
+        assert np.isnan(matrix.interval("balanced_accuracy").low) == (rows < 15)
+        assert np.isnan(matrix.interval("f1", "macro").low) == (rows < 15)
+        assert np.isfinite(matrix.interval("kappa").low)

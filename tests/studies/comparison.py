@@ -35,7 +35,7 @@ to the others away from itself, so that figures come out a little worse than by 
 for that; the model is significantly better than the baseline in no more than 5 % of samples.
 """
 REPLICATIONS: Final = 2_000
-SAMPLE: Final = 1_000
+SAMPLE: Final = 120
 
 PRIOR: Final = 0.4
 MEASURES: Final = ("accuracy", "log_loss", "brier", "auc")

@@ -26,7 +26,7 @@ profile intervals, AIC and BIC are refused for all importance weights: with bala
 error of 20 %.
 """
 REPLICATIONS: Final = 5_000
-SAMPLE: Final = 100
+SAMPLE: Final = 25
 
 EFFECT: Final = 0.5
 BINARY_SHARE: Final = 0.3

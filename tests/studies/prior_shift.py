@@ -20,7 +20,7 @@ are those of the first prior and of the intervals. Intervals of more than half o
 cover more often.
 """
 REPLICATIONS: Final = 1_000
-SAMPLE: Final = 100
+SAMPLE: Final = 20
 
 MODELS: Final = {"lda": LinearDiscriminantAnalysis(), "logistic": LogisticRegression(alpha=1e-4)}
 DISTANCES: Final = {"strong": 2.0, "weak": 1.0}

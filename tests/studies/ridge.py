@@ -21,7 +21,7 @@ Given the strength, credible intervals cover 95 % of the effects of the prior. T
 they do not cover every effect at their level, and a ridge has no p-values.
 """
 REPLICATIONS: Final = 1_000
-SAMPLE: Final = 100
+SAMPLE: Final = 16
 
 EFFECTS: Final = (("normal", "known"), ("normal", "chosen"), ("sparse", "chosen"), ("none", "chosen"))
 SIZES: Final = ((100, 5), (300, 5), (300, 20))

@@ -11,19 +11,28 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
 from ..arrays import Array
-from ..data import check_number, codes_among, encoded, label_array, label_column, ordered, same_length
+from ..data import check_choice, check_number, codes_among, encoded, label_array, label_column, ordered, same_length
 from ..decision.costs import read_costs
 from ..engine import side_by_side
 from ..errors import DtypeError, InputError, LabelError, ParameterError, Setting
 from ..kernels import counting as kernels
 from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown
-from .intervals import Estimate, Interval, SamplingDesign, check_level, newcombe_interval, no_interval, normal_interval
+from .intervals import (
+    Estimate,
+    Interval,
+    SamplingDesign,
+    check_level,
+    newcombe_interval,
+    newcombe_variance,
+    no_interval,
+    normal_interval,
+)
 
 #: So few rows are sorted before a thread has woken up.
 _FEW_ROWS = 100_000
@@ -35,6 +44,14 @@ _QUANTILES = 2_000
 
 #: Only an AUC this close to 0 or 1 can be rounding of scores that do not overlap.
 _NEAR_THE_END = 1e-9
+
+
+#: Rows of Newcombe's variance that are added to those that DeLong's rests on. Without them the interval of the AUC
+#: covered in 0.82 to 0.92 of samples of 50 positive rows and an AUC of 0.98 or more, with two in at least 0.94.
+PRIOR_ROWS: Final = 2.0
+#: With fewer positive rows the average precision is estimated with too large a bias for an interval: of 5 rows in 100,
+#: intervals covered in 0.86 to 0.91 of samples.
+MIN_PRECISION_ROWS: Final = 10
 
 
 @dataclass(frozen=True)
@@ -149,6 +166,26 @@ def auc_influence(ranked: RankedScores, n_positive: float, n_negative: float) ->
     value, (of_positive, of_negative) = auc(ranked), ranked.placements
     of_positive = (of_positive - value) / ranked.n_positive * _correction(n_positive)
     return np.stack(((of_negative - value) / ranked.n_negative * _correction(n_negative), of_positive))
+
+
+def auc_score_variance(ranked: RankedScores) -> tuple[float, float, float]:
+    """The mean of DeLong's and Newcombe's variance: its ratio to Newcombe's, its degrees of freedom, and to DeLong's.
+
+    DeLong's variance of classes that hardly overlap rests on the few rows that are misordered, and is too small in
+    samples with few of them. `PRIOR_ROWS` rows of Newcombe's variance, which depends on the AUC alone, are added to the
+    number of rows that DeLong's rests on, ``(sum u^2)^2 / sum u^4`` of their influences u.
+    """
+    value, m, n = auc(ranked), ranked.n_positive, ranked.n_negative
+    of_negative, of_positive = np.square(auc_influence(ranked, m, n))
+    parts = float(ranked.positive @ of_positive), float(ranked.negative @ of_negative)
+    delong, fourth = sum(parts), ranked.positive @ np.square(of_positive) + ranked.negative @ np.square(of_negative)
+    newcombe = newcombe_variance(value, m, n)
+    if not (delong > 0 and newcombe > 0):
+        return 1.0, min(m, n) - 1.0, 1.0
+    rows = delong**2 / float(fourth)
+    combined = (rows * delong + PRIOR_ROWS * newcombe) / (rows + PRIOR_ROWS)
+    degrees = delong**2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
+    return combined / newcombe, degrees, combined / delong
 
 
 def average_precision(ranked: RankedScores) -> float:
@@ -522,26 +559,39 @@ class Roc(ScoreCurve):
         """DeLong's variance of the AUC, or that between clusters."""
         return auc_variance(self.ranked) if self.clustered is None else self.clustered.auc
 
-    def auc_interval(self, level: float = 0.95, scale: Literal["logit", "linear"] = "logit") -> Interval:
+    def auc_interval(self, level: float = 0.95, scale: Literal["score", "logit", "linear"] = "score") -> Interval:
         """A confidence interval of the AUC by DeLong's variance.
 
         Parameters
         ----------
         level : float, default=0.95
             Its confidence.
-        scale : {"logit", "linear"}, default="logit"
-            "logit" stays within 0 and 1. Where positive and negative scores do not overlap the variance is 0, and
-            Newcombe's score interval is given.
+        scale : {"score", "logit", "linear"}, default="score"
+            "score": the variance belongs to the AUC that is looked for and is shrunk to Newcombe's, which depends on
+            the AUC alone, where few rows are misordered; Student's t with few rows of a class. Rows in clusters have
+            the interval of the logit scale. Where positive and negative scores do not overlap DeLong's variance is 0,
+            and Newcombe's score interval is given on every scale.
 
         Returns
         -------
         Interval
             Of the area under the curve.
+
+        References
+        ----------
+        DeLong, E. R., DeLong, D. M. & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated
+        receiver operating characteristic curves. Biometrics 44. Newcombe, R. G. (2006). Confidence intervals for an
+        effect size measure based on the Mann-Whitney statistic. Part 2. Statistics in Medicine 25.
         """
         check_level(level)
+        check_choice("scale", scale, ("score", "logit", "linear"))
         if self.auc in (0.0, 1.0) and not self.undefined:
             return self._without_overlap(self.auc, level)
-        return self._interval(self.auc, self.auc_variance, level, "DeLong", scale)
+        sides = self.ranked.n_positive, self.ranked.n_negative
+        if scale != "score" or self.clustered is not None or not min(sides) > 1:
+            return self._interval(self.auc, self.auc_variance, level, "DeLong", "logit" if scale == "score" else scale)
+        ratio, degrees, _ = auc_score_variance(self.ranked)
+        return newcombe_interval(self.auc, *sides, level, ratio, degrees, "DeLong, score interval")
 
     def partial_auc(
         self, max_fpr: float | None = None, fpr_range: tuple[float, float] | None = None, standardised: bool = False
@@ -700,8 +750,10 @@ class PrecisionRecall(ScoreCurve):
         return float(ranked.positive @ np.square(of_positive) + ranked.negative @ np.square(of_negative))
 
     def average_precision_interval(self, level: float = 0.95, scale: Literal["logit", "linear"] = "logit") -> Interval:
-        """A confidence interval of the average precision (infinitesimal jackknife).
+        """A confidence interval of the average precision (infinitesimal jackknife, Student's t).
 
+        There is none with fewer than `MIN_PRECISION_ROWS` positive rows. Where few rows are misordered the variance is
+        increased by as much as that of the AUC.
         Where all positive rows score above all negative ones it reaches down to the average precision that goes with
         the lower limit of the AUC, for normal scores of equal variance.
 
@@ -723,8 +775,16 @@ class PrecisionRecall(ScoreCurve):
                 self.ranked.n_positive + self.ranked.n_negative,
             )
             return replace(lowest, low=binormal_precision(lowest.low, self.ranked.n_positive / total))
-        variance = math.nan if self.undefined else self.average_precision_variance
-        return self._interval(self.average_precision, variance, check_level(level), "infinitesimal jackknife", scale)
+        value, variance, name = self.average_precision, math.nan, "infinitesimal jackknife"
+        if self.undefined or self.clustered is not None:
+            variance = variance if self.undefined else self.average_precision_variance
+            return self._interval(value, variance, check_level(level), name, scale)
+        rows = self.ranked.n_positive
+        if rows < MIN_PRECISION_ROWS:
+            reason = f"{rows:g} positive rows, of which at least {MIN_PRECISION_ROWS} are needed: use the AUC"
+            return no_interval(check_level(level), reason)
+        variance = self.average_precision_variance * max(auc_score_variance(self.ranked)[2], 1.0)
+        return normal_interval(value, variance, check_level(level), f"{name}, {scale} scale", rows - 1, scale)
 
     def _columns(self) -> dict[str, Array]:
         thresholds = np.append(self.thresholds, np.inf)

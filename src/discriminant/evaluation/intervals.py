@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -337,20 +337,36 @@ def normal_interval(
     return Interval(float(back(there(value) - reach)), float(back(there(value) + reach)), level, method)
 
 
-def newcombe_interval(auc: float, n_positive: float, n_negative: float, level: float) -> Interval:
-    """Newcombe's score interval of an AUC (his method 5), which has a width also where no pair is misordered."""
+def newcombe_variance(auc: float, n_positive: float, n_negative: float) -> float:
+    """The variance of an AUC by its true value alone (Newcombe 2006, method 5)."""
+    factor = 1 + ((n_positive + n_negative) / 2 - 1) * ((1 - auc) / (2 - auc) + auc / (1 + auc))
+    return auc * (1 - auc) * factor / (n_positive * n_negative)
+
+
+def newcombe_interval(
+    auc: float,
+    n_positive: float,
+    n_negative: float,
+    level: float,
+    ratio: float = 1.0,
+    degrees: float = math.inf,
+    method: str = "Newcombe's score interval: no two rows of a pair are misordered",
+) -> Interval:
+    """Newcombe's score interval of an AUC (his method 5), which has a width also where no pair is misordered.
+
+    ``ratio`` multiplies the variance, and ``degrees`` are its degrees of freedom.
+    """
     from scipy.optimize import brentq  # slow to load
 
-    z = quantile(level)
-    extra = (n_positive + n_negative) / 2 - 1
+    square = quantile(level, degrees) ** 2 * ratio
 
     def excess(true: float) -> float:
-        factor = 1 + extra * ((1 - true) / (2 - true) + true / (1 + true))
-        return (auc - true) ** 2 - z * z * true * (1 - true) * factor / (n_positive * n_negative)
+        return (auc - true) ** 2 - square * newcombe_variance(true, n_positive, n_negative)
 
-    low = 0.0 if auc == 0 else float(brentq(excess, 0.0, auc - 1e-12))
-    high = 1.0 if auc == 1 else float(brentq(excess, auc + 1e-12, 1.0))
-    return Interval(low, high, level, "Newcombe's score interval: no two rows of a pair are misordered")
+    near = 1e-9 * auc * (1 - auc) + 1e-12
+    low = 0.0 if auc <= near else float(brentq(excess, 0.0, auc - near))
+    high = 1.0 if auc >= 1 - near else float(brentq(excess, auc + near, 1.0))
+    return Interval(low, high, level, method)
 
 
 def bca_interval(value: float, resampled: Array, acceleration: float, level: float, method: str) -> Interval:
@@ -478,6 +494,12 @@ class SamplingDesign:
 
 #: Rows that are added to those seen as a model expects them (see `Mean.interval`): as many as make Wilson's interval.
 _EXPECTED_ROWS = 2.0
+#: Rows added to these for the wider limits, where a model is twice as sure as it should be. Two covered the log-loss
+#: of an overconfident model of 5 % and 95 % of 1,000 rows in 0.87 of samples, ten in 0.93.
+_OVERCONFIDENT_ROWS: Final = 10.0
+#: What the lower limit has of the symmetric one: with all of it 99 % of samples were covered, with none 90 % in some
+#: settings, since the skewness is itself estimated from the large losses that were seen.
+_SYMMETRIC_SHARE: Final = 0.25
 #: From so many independent rows on they would change nothing, and are not asked for.
 ENOUGH_ROWS = 10_000
 
@@ -528,8 +550,9 @@ class Mean:
         As in Wilson's interval the variance belongs to the mean that is looked for: a larger one has a larger
         variance, by the ratio of the third to the second central moment for each unit. Few rows may not have seen the
         losses that matter, so that these moments are taken of the rows seen and of two that are as the model expects;
-        the outer end also of two more for which it is twice as sure as it should be. ``draws`` is the number of
-        independent rows, by default the weight, ``degrees`` what is known of the variance.
+        wider of two intervals: of these alone, and of ten more for which it is twice as sure as it should be. The lower
+        end is moved a quarter of the way to that of the symmetric interval. ``draws`` is the number of independent
+        rows, by default the weight, ``degrees`` what is known of the variance.
         """
         n = self.weight if draws is None else draws
         if not n > 1:
@@ -538,7 +561,7 @@ class Mean:
         added = (
             [(0.0, 0.0)]
             if self.expected is None or n > ENOUGH_ROWS
-            else [(_EXPECTED_ROWS, 0.0), (_EXPECTED_ROWS, _EXPECTED_ROWS)]
+            else [(_EXPECTED_ROWS, 0.0), (_EXPECTED_ROWS, _OVERCONFIDENT_ROWS)]
         )
         ends = [self._ends(reach, n, rows) for rows in added]
         return Interval(
@@ -560,7 +583,8 @@ class Mean:
         slope = (third - first * (3 * second - 2 * first * first)) / variance
         centre = self.mean + reach * reach * slope / 2
         half = math.hypot(reach * math.sqrt(max(variance - first * slope, 0.0)), reach * reach * slope / 2)
-        return centre - half, centre + half
+        low = (1 - _SYMMETRIC_SHARE) * (centre - half) + _SYMMETRIC_SHARE * (self.mean - reach * math.sqrt(variance))
+        return low, centre + half
 
 
 def mean_interval(
