@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeGuard
+from typing import Any, Final, Literal
 
 import numpy as np
 import scipy.sparse as sp

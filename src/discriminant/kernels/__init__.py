@@ -26,7 +26,7 @@ def _builds() -> tuple[Any, Any]:
         raise DependencyError(f"The environment variable {_VARIABLE} may be 'baseline' or not set, got {wanted!r}.")
     try:
         from . import _baseline  # type: ignore[attr-defined]
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         raise DependencyError(
             "The compiled part of discriminant is missing. In a copy of the sources 'make build' makes it; else "
             "install the package anew: pip install --force-reinstall discriminant."
