@@ -74,7 +74,6 @@ def compare(
     from ..estimators.registry import common_coding
     from ..folds import forward_chaining
     from ..validation import comparison
-    from ..validation.cross_validation import METRICS
 
     check_output(report, overwrite, data, costs)
     names = None if models is None else list(map(str.strip, models.split(",")))
@@ -84,10 +83,7 @@ def compare(
     if not json:
         tell_findings(labelled.training.findings)
     table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
-    measure = None if metric is None else metric.replace("-", "_")
-    if measure not in (None, *METRICS):
-        known = ", ".join(METRICS).replace("_", "-")
-        raise ParameterError(f"--metric must be one of {known}; got {metric!r}.")
+    measure = _read_metric(metric)
     made, unsuited = _models(names, labelled)
     parts = _folds(labelled) if folds is None else folds
     splits = parts if training.times is None else forward_chaining(training.times, training.y, parts)
@@ -107,8 +103,7 @@ def compare(
         on_failure="leave_out" if models is None else "raise",
         positive=options.read_positive(positive, list(labelled.class_rows)),
     )
-    reasons = {name: Message(told(reason)) for name, reason in (unsuited | found.left_out).items()}
-    found = replace(found, left_out=reasons)
+    found = replace(found, left_out={n: Message(told(why)) for n, why in (unsuited | found.left_out).items()})
     if report is not None:
         _write_report(report, found, made[found.best_model], labelled, table)
     values = {
@@ -143,6 +138,17 @@ def time_announcer(n_splits: int, clock: Callable[[], float] = time.monotonic) -
             say(f"Estimated time left: {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'}.")
 
     return report
+
+
+def _read_metric(metric: str | None) -> str | None:
+    """The name of a metric as the library has it."""
+    from ..validation.cross_validation import METRICS
+
+    measure = None if metric is None else metric.replace("-", "_")
+    if measure not in (None, *METRICS):
+        known = ", ".join(METRICS).replace("_", "-")
+        raise ParameterError(f"--metric must be one of {known}; got {metric!r}.")
+    return measure
 
 
 def _fit_command(found: Comparison, labelled: Labelled) -> str | None:
