@@ -92,16 +92,15 @@ def test_a_table_can_be_asked_for_again_by_its_words():
 
 
 @pytest.mark.parametrize("wrong", [("nobody", "indicator"), ("survived", "refuse")], ids=str)
-def test_an_error_does_not_wait_for_what_is_loaded_beside(monkeypatch, titanic, wrong):
-    """The error of the table comes out while the model is being loaded, and loading is told to stop."""
+def test_an_error_does_not_wait_for_what_is_done_beside(monkeypatch, titanic, wrong):
+    """The error of the table comes out while the file is being hashed, and hashing is told to stop."""
     released, told = Event(), []
 
-    def load(model, unwanted):
+    def hashing(data, unwanted):
         released.wait()
-        told.append((model, unwanted.is_set()))
+        told.append((data, unwanted.is_set()))
 
-    monkeypatch.setattr(options, "_load", load)
-    monkeypatch.setattr(options, "_file_hash", load)
+    monkeypatch.setattr(options, "_file_hash", hashing)
     with pytest.raises(InputError):
         TrainingOptions(missing=wrong[1]).training(str(titanic), wrong[0], model="lda")
     assert not told
