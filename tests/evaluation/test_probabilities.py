@@ -132,6 +132,23 @@ def test_calibration_in_the_large_is_the_intercept_at_slope_1(weighted):
     assert "in the large" in str(found)
 
 
+def test_errors_of_the_calibration_line_are_those_of_a_sandwich_for_groups_and_importances():
+    y, p, _ = outcomes(sharper=2)
+    rng = np.random.default_rng(3)
+    groups, weight = rng.integers(0, len(y) // 5, len(y)), rng.lognormal(5, 1, len(y))
+    model = LogisticRegression().fit(logit(p)[:, None], y)
+    rows = model.summary(covariance="CR1", clusters=groups).rows
+    found = calibration_line(y, p, groups=groups)
+    np.testing.assert_allclose([found.intercept_error, found.slope_error], [r.std_error for r in rows], rtol=1e-5)
+    rows = LogisticRegression().fit(logit(p)[:, None], y, weight).summary(covariance="HC0").rows
+    expected = np.array([row.std_error for row in rows]) * np.sqrt(len(y) / (len(y) - 1))
+    found, scaled = calibration_line(y, p, weight), calibration_line(y, p, weight / 100)
+    np.testing.assert_allclose([found.intercept_error, found.slope_error], expected, rtol=1e-5)
+    assert (scaled.slope_error, scaled.in_the_large_error) == pytest.approx(
+        (found.slope_error, found.in_the_large_error), rel=1e-6
+    )
+
+
 def test_there_is_no_calibration_line_of_separated_or_constant_probabilities():
     assert np.isnan(calibration_line([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).slope)
     assert np.isnan(calibration_line([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5]).slope)

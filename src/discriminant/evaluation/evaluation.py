@@ -63,7 +63,7 @@ from .probabilities import (
     CalibrationLine,
     RiskCoverage,
     bins_by_class,
-    calibration_line,
+    calibration_line_of,
     certainties,
     expected_moments,
     mean_calibration_error,
@@ -693,7 +693,7 @@ def _probabilities(rows: _Rows, k: int | None, level: float, means: Means, notes
         )
     line = None
     if k is not None:
-        line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.design.weight)
+        line = calibration_line_of(rows.codes == k, rows.posterior[:, k], rows.design)
     return {
         "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.design.weight)),
         "calibration_line": line,

@@ -576,7 +576,7 @@ class CalibrationLine(Result):
         )
 
 
-def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationLine:
+def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None, groups: Any = None) -> CalibrationLine:
     """The logistic regression of an outcome on the log-odds it was predicted with.
 
     NaN where it has no finite solution: an outcome that never or always came true, constant probabilities, or
@@ -589,7 +589,9 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
     probability : array-like of shape (n_rows,)
         Predicted, from 0 to 1.
     sample_weight : array-like of shape (n_rows,), optional
-        Frequencies.
+        Whole weights are frequencies; others are importances, with standard errors of the sandwich covariance.
+    groups : array-like of shape (n_rows,), optional
+        Rows of one group are not independent: standard errors are clustered.
 
     Returns
     -------
@@ -614,43 +616,54 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
     """
     came_true, p = outcome_column(outcome), check_probability(probability)
     same_length(outcome=came_true, probability=p)
-    weight = check_weights(sample_weight, len(p))
+    return calibration_line_of(came_true, p, SamplingDesign.read(sample_weight, groups, len(p)))
+
+
+def calibration_line_of(came_true: Array, p: Array, design: SamplingDesign) -> CalibrationLine:
+    """`calibration_line` of checked outcomes and probabilities."""
+    weight = design.weight
     x, there = np.clip(logit(p), -_MOST_LOG_ODDS, _MOST_LOG_ODDS), slice(None) if weight is None else weight > 0
+    in_the_large = _in_the_large(x, came_true, design)
     one, other = x[there][came_true[there]], x[there][~came_true[there]]
     # Both sides must be there, and neither lie wholly above the other.
     if not (one.size and other.size and one.min() < other.max() and other.min() < one.max()):
-        return CalibrationLine(math.nan, math.nan, math.nan, math.nan, *_in_the_large(x, came_true, weight))
+        return CalibrationLine(math.nan, math.nan, math.nan, math.nan, *in_the_large)
     rows = LabelledRows(as_rows(x[:, None]), np.array([False, True]), came_true.astype(np.int32), weight)
     objective = Objective(rows, Logistic())
-
     theta = named_solver("newton", objective)(objective, np.zeros(objective.shape), 1e-12, 100).theta
-    covariance = np.linalg.inv(objective.total_weight * objective.value_gradient_hessian(theta)[2])
-    coef, intercept = objective.linear(theta)
-    centre, scale = float(objective.standardised.centre[0]), float(objective.standardised.scale[0])
+    coef, constant = objective.linear(theta)
     slope = float(coef[0, 0])
-    to_intercept = np.array([-centre / scale, 1.0])
-    return CalibrationLine(
-        float(intercept[0]) - slope * centre,
-        slope,
-        math.sqrt(float(to_intercept @ covariance @ to_intercept)),
-        math.sqrt(float(covariance[0, 0])) / scale,
-        *_in_the_large(x, came_true, weight),
-    )
+    intercept = float(constant[0]) - slope * float(objective.standardised.centre[0])
+    columns = np.column_stack((np.ones_like(x), x))
+    first, second = _logistic_errors(columns, came_true, expit(intercept + slope * x), design)
+    return CalibrationLine(intercept, slope, float(first), float(second), *in_the_large)
 
 
-def _in_the_large(log_odds: Array, came_true: Array, weight: Array | None) -> tuple[float, float]:
+def _logistic_errors(columns: Array, came_true: Array, p: Array, design: SamplingDesign) -> Array:
+    """Standard errors at the maximum of a logistic likelihood: of clusters and importances by the sandwich (CR1)."""
+    weights = design.weights
+    bread = np.linalg.inv(columns.T @ (columns * (weights * p * (1 - p))[:, None]))
+    if design.clusters is None:
+        return np.sqrt(np.diagonal(bread))
+    scores = columns * (weights * (came_true - p))[:, None]
+    sums = np.column_stack([design.sums(column) for column in scores.T])
+    covariance = bread @ (sums.T @ sums) @ bread * design.n_clusters / (design.n_clusters - 1)
+    return np.sqrt(np.diagonal(covariance))
+
+
+def _in_the_large(log_odds: Array, came_true: Array, design: SamplingDesign) -> tuple[float, float]:
     """The intercept of the logistic regression with slope 1, and its standard error; NaN where it is infinite."""
     from scipy.optimize import brentq  # slow to load
 
-    weights = np.ones(len(log_odds)) if weight is None else weight
+    weights = design.weights
     total = float(weights @ came_true)
     if not 0 < total < weights.sum():
         return math.nan, math.nan
     # The expected number of outcomes increases with the intercept, from none to all rows.
     far = 2 * _MOST_LOG_ODDS + 40.0
     found = float(brentq(lambda a: weights @ expit(a + log_odds) - total, -far, far, xtol=1e-12))
-    p = expit(found + log_odds)
-    return found, 1 / math.sqrt(float(weights @ (p * (1 - p))))
+    errors = _logistic_errors(np.ones((len(log_odds), 1)), came_true, expit(found + log_odds), design)
+    return found, float(errors[0])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
