@@ -94,7 +94,8 @@ def needs() -> list[Need]:
         name, least = re.match(r"[\w.-]+", requirement), re.search(r">=\s*([\w.]+)", requirement)
         extra = re.search(r"extra\s*==\s*[\"']([\w-]+)", marker)
         if name:
-            found.append(Need(name[0], least[1] if least else "", extra[1] if extra else None))
+            normalised = re.sub(r"[-_.]+", "-", name[0]).lower()
+            found.append(Need(normalised, least[1] if least else "", extra[1] if extra else None))
     return found
 
 

@@ -86,7 +86,7 @@ def roc_curve(curve: Roc | Rocs | Mapping[str, Roc], level: float = 0.95) -> Fig
     >>> from discriminant.evaluation import roc
     >>> figure = roc_curve(roc(["no", "no", "yes", "yes"], [0.1, 0.4, 0.35, 0.8]))
     >>> figure.data[1].name
-    'yes: AUC 0.750 (0.069 to 0.992)'
+    'yes: AUC 0.750 (0.051 to 0.994)'
     >>> figure.data[1].x, figure.data[1].y
     (array([0. , 0. , 0.5, 0.5, 1. ]), array([0. , 0.5, 0.5, 1. , 1. ]))
     """

@@ -641,7 +641,7 @@ def compare(
     Both are better than the baseline (LDA by 1.0372).
     >>> chosen = result.chosen  # bias-corrected, because it is the best of two
     >>> print(f"{chosen.value:.3f} ({chosen.low:.3f} to {chosen.high:.3f})")
-    0.065 (0.022 to 0.185)
+    0.065 (0.016 to 0.214)
     """
     level = check_level(level)
     if margin is not None:
