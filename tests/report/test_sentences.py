@@ -15,6 +15,7 @@ from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.evaluation.intervals import Estimate
 from discriminant.evaluation.probabilities import CalibrationLine
 from discriminant.report.page import quoted
+from discriminant.report.raster_page import lowest_accuracy_sentence
 from discriminant.report.sentences import (
     FEW_ROWS,
     Standing,
@@ -244,3 +245,19 @@ def test_one_measure_has_one_value_in_the_report(repeats):
     assert percent(accuracy) in content["bullets"][0]
     assert f"Error rate of {data.winner}: {percent(1 - accuracy)}" in " ".join(content["sentences"])
     assert ("first of 3 repeats" in data.evaluated_on) == (repeats == 3)
+
+
+@given(st.lists(st.tuples(SHARES | st.just(math.nan), SHARES), min_size=2, max_size=4))
+def test_the_lowest_accuracy_of_a_map_is_that_of_the_class_that_is_named(accuracies):
+    producers, users = map(np.array, zip(*accuracies, strict=True))
+    known = producers[~np.isnan(producers)]
+    if not known.size:
+        return
+    told = lowest_accuracy_sentence(LABELS[: len(producers)], producers, users)
+    assert percent(known.min()) in told
+    named = [k for k, label in enumerate(LABELS[: len(producers)]) if quoted(label) in told]
+    if percent(known.min()) == percent(known.max()):
+        assert not named
+    else:
+        assert [producers[k] for k in named] == [known.min()]
+        assert percent(users[named[0]]) in told

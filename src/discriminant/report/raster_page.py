@@ -120,36 +120,41 @@ def _answer(
     found: list[str] = []
     if adjusted is not None:
         found.append(f"Overall accuracy {adjusted.written_overall}, estimated from a sample drawn by map class.")
-        found.append(_worst(adjusted.classes, adjusted.producers_accuracy, adjusted.users_accuracy))
+        found.append(lowest_accuracy_sentence(adjusted.classes, adjusted.producers_accuracy, adjusted.users_accuracy))
     for measured, where in ((accuracy, "reference pixels"), (held_out, "pixels of areas that were held out")):
         if measured is not None and not found:
             share = percent(measured.overall_accuracy)
-            found.append(f"{share} of the {where} are given their class; kappa {significant(measured.kappa, 3)}.")
-            found.append(_worst(measured.classes.tolist(), measured.producers_accuracy, measured.users_accuracy))
+            found.append(f"Overall accuracy of the {where}: {share}; kappa {significant(measured.kappa, 3)}.")
+            found.append(
+                lowest_accuracy_sentence(
+                    measured.classes.tolist(), measured.producers_accuracy, measured.users_accuracy
+                )
+            )
     if separability is not None:
         found.append(separability.readings[0])
     if samples is not None:
         stats = samples.statistics
         n_areas = several(int(sum(stats.areas)), "area")
-        found.append(f"{count(int(sum(stats.counts)))} pixels of {n_areas} were sampled, {_least(stats)}.")
+        found.append(f"{count(int(sum(stats.counts)))} pixels of {n_areas} were sampled; {_least(stats)}.")
     if not found:
         return []
     advice = _advice(separability, held_out, accuracy, adjusted)
     return [Block("answer", {"bullets": found[:3], "recommendation": advice, "sentences": [], "keys": []})]
 
 
-def _worst(classes: Sequence[Any], producers: Any, users: Any) -> str:
-    """The class that is found least often."""
-    k = min(range(len(classes)), key=lambda k: producers[k] if producers[k] == producers[k] else 2.0)
-    return (
-        f"Found least often is {quoted(classes[k])}: {percent(float(producers[k]))} of its pixels are mapped as it, "
-        f"and of those mapped as it {percent(float(users[k]))} are."
-    )
+def lowest_accuracy_sentence(classes: Sequence[Any], producers: Any, users: Any) -> str:
+    """The class with the lowest producer's accuracy, where classes differ in it."""
+    known = [k for k in range(len(classes)) if producers[k] == producers[k]]
+    k = min(known, key=lambda k: producers[k])
+    lowest = percent(float(producers[k]))
+    if lowest == percent(float(max(producers[k] for k in known))):
+        return f"Producer's accuracy of every class: {lowest}."
+    return f"Lowest producer's accuracy: {quoted(classes[k])} {lowest} (user's accuracy {percent(float(users[k]))})."
 
 
 def _least(stats: Any) -> str:
     k = min(range(len(stats.classes)), key=lambda k: stats.counts[k])
-    return f"the fewest, {count(stats.counts[k])}, of {quoted(stats.classes[k])}"
+    return f"smallest class {quoted(stats.classes[k])} with {count(stats.counts[k])}"
 
 
 def _advice(
