@@ -122,11 +122,11 @@ private:
         solve_factored(system, view(margin_short), view(change));
         double bias = 0.0;
         if (proximal > 0.0) {
-            Point pull(face.size()), ones(face.size(), 1.0);
+            Point influence(face.size()), ones(face.size(), 1.0);
             const double excess = inner(fixed.sign, alpha);
-            solve_factored(system, view(ones), view(pull));
-            bias = (sum(view(change)) + excess) / sum(view(pull));
-            for (index k = 0; k < m; ++k) change[k] -= bias * pull[k];
+            solve_factored(system, view(ones), view(influence));
+            bias = (sum(view(change)) + excess) / sum(view(influence));
+            for (index k = 0; k < m; ++k) change[k] -= bias * influence[k];
             bias -= proximal * excess;
         }
         for (index k = 0; k < m; ++k) change[k] *= fixed.sign[face[k]];
@@ -172,16 +172,16 @@ private:
     // The intercept in the middle of those that violate least, and whether the multipliers balance.
     Solved with_all_at_bounds(Vector<const double> alpha, Vector<const double> coef) const {
         if (proximal == 0.0) return {0.0, true};
-        double low = -std::numeric_limits<double>::infinity(), high = -low, pull = 0.0;
+        double low = -std::numeric_limits<double>::infinity(), high = -low, balance = 0.0;
         for (index i = 0; i < n; ++i) {
             const double kink = fixed.sign[i] - rows.dot(i, coef.data);
-            pull += fixed.sign[i] * alpha[i];
+            balance += fixed.sign[i] * alpha[i];
             if ((alpha[i] > 0.0) == (fixed.sign[i] > 0.0))
                 high = std::min(high, kink);
             else
                 low = std::max(low, kink);
         }
-        return {0.5 * (low + high), std::abs(pull) <= balanced * sum(alpha)};
+        return {0.5 * (low + high), std::abs(balance) <= balanced * sum(alpha)};
     }
 
     Matrix<const double> table;

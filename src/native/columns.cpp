@@ -235,9 +235,9 @@ private:
                 if (!over_all && x == 0.0 && l1 > 0.0) continue;
                 const double slope = inner(column, slopes[k]) + ridge * x;
                 if (x == 0.0 && std::abs(slope) <= l1) continue;
-                double& bend = diagonal(k, static_cast<index>(a));
-                if (bend < 0.0) bend = curvature_of(column, problem.curves()[k]);
-                const double curvature = bend + ridge;
+                double& column_curvature = diagonal(k, static_cast<index>(a));
+                if (column_curvature < 0.0) column_curvature = curvature_of(column, problem.curves()[k]);
+                const double curvature = column_curvature + ridge;
                 double best = l1 > 0.0 ? 0.0 : x;
                 if (curvature > 0.0) {
                     const double aim = x - slope / curvature;
@@ -348,8 +348,8 @@ double missed(const RowParts& rows, Matrix<const double> model, Matrix<const dou
         const double *curve = n_scores == 1 ? curves.data : shares.data + k * n;
         const double* const own = weight.data;
         for (index i = 0; i < n; ++i) {
-            const double difference = slope[i] - modelled[i], bend = n_scores == 1 ? curve[i] : own[i] * curve[i];
-            total += difference != 0.0 ? 0.5 * difference * difference / bend : 0.0;
+            const double difference = slope[i] - modelled[i], row_curvature = n_scores == 1 ? curve[i] : own[i] * curve[i];
+            total += difference != 0.0 ? 0.5 * difference * difference / row_curvature : 0.0;
         }
     }
     return total;

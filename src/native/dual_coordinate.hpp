@@ -57,9 +57,9 @@ inline double take_turn(index i, double score, const DualRows& fixed, const Dual
         gap += 0.5 * (slack * slack / curvature + curvature * old * old) - old * margin_short;
     else
         gap += upper * slack - old * margin_short;
-    const double slope = margin_short - curvature * old, bend = fixed.squares.data[i] + proximal + curvature;
+    const double slope = margin_short - curvature * old, hessian = fixed.squares.data[i] + proximal + curvature;
     // A row of zeros without an intercept never gets closer to its kink.
-    const double best = bend > 0.0 ? std::min(std::max(old + slope / bend, 0.0), upper) : upper;
+    const double best = hessian > 0.0 ? std::min(std::max(old + slope / hessian, 0.0), upper) : upper;
     if (best == old) {
         ascent.rest.data[i] = std::min(2 * ascent.rest.data[i] + 1, longest_rest);
         ascent.due.data[i] = sweep + 1 + ascent.rest.data[i];

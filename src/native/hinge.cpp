@@ -325,7 +325,7 @@ index solve(Matrix<const double> rows, Vector<const double> share, Vector<const 
     }
     const double width = follow(problem, theta, first, last, shrink, steps);
     problem.margins(theta, margins);
-    // Rows near the kink make the working set; those beyond it pull with all they have.
+    // Rows near the kink make the working set; those beyond it contribute a constant gradient.
     std::vector<bool> near(static_cast<std::size_t>(m)), pulling(near.size());
     for (index i = 0; i < m; ++i) {
         near[i] = std::abs(1.0 - margins[i]) < near_widths * width;

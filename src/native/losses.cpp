@@ -193,22 +193,22 @@ void require_of_rows(const auto& X, const auto&... vectors) {
 
 // What follows from the scores of a strip.
 struct StripLosses {
-    double scores[strip_rows], pulls[strip_rows], curvatures[strip_rows];
+    double scores[strip_rows], contributions[strip_rows], curvatures[strip_rows];
     double value = 0.0, slopes = 0.0;
 
     void find(const auto loss, const auto* code, const double* weight, const double* offset, index count) {
-        double values = 0.0, pull = 0.0;
+        double values = 0.0, contribution = 0.0;
         for (index i = 0; i < count; ++i) {
             const double sign = sign_of_code(code[i]);
             const Derivatives found = loss(sign * (scores[i] + offset[i]));
             values += weight[i] * found.value;
-            pulls[i] = sign * weight[i] * found.slope;
+            contributions[i] = sign * weight[i] * found.slope;
             curvatures[i] = found.curvature;
-            pull += pulls[i];
+            contribution += contributions[i];
         }
-        std::fill(pulls + count, pulls + strip_rows, 0.0);
+        std::fill(contributions + count, contributions + strip_rows, 0.0);
         value += values;
-        slopes += pull;
+        slopes += contribution;
     }
 };
 
@@ -229,7 +229,7 @@ std::tuple<double, double> add_gradient(int code, double width, const Reals<2>& 
                     strip.read(start);
                     strip.scores(coef.data, intercept, found.scores);
                     found.find(loss, own_code.data + start, weight.data + start, offset.data + start, strip.size());
-                    strip.add(found.pulls, 1, gradient.data);
+                    strip.add(found.contributions, 1, gradient.data);
                 }
                 return std::tuple(found.value, found.slopes);
             });
@@ -237,22 +237,22 @@ std::tuple<double, double> add_gradient(int code, double width, const Reals<2>& 
         table, codes);
 }
 
-// Add the sum over rows of `bend * score * (x - centre)` to the product; the sum of `bend * score`.
+// Add the sum over rows of `curvature * score * (x - centre)` to the product; the sum of `curvature * score`.
 double add_hessian_product(const Reals<2>& table, Vector<const double> centre, Vector<const double> coef,
-                           double intercept, Vector<const double> bend, Vector<double> product) {
+                           double intercept, Vector<const double> curvature, Vector<double> product) {
     return std::visit(
         [&](const auto X) {
             require_columns(X, centre, coef);
-            require_of_rows(X, bend);
+            require_of_rows(X, curvature);
             require(product.size() == X.shape[1], "One product for each column.");
-            double pulls[strip_rows], total = 0.0;
+            double contributions[strip_rows], total = 0.0;
             Strip strip(X, centre);
             for (index start = 0; start < X.shape[0]; start += strip.room()) {
                 strip.read(start);
-                strip.scores(coef.data, intercept, pulls);
-                for (index i = 0; i < strip.size(); ++i) total += pulls[i] *= bend.data[start + i];
-                std::fill(pulls + strip.size(), pulls + strip_rows, 0.0);
-                strip.add(pulls, 1, product.data);
+                strip.scores(coef.data, intercept, contributions);
+                for (index i = 0; i < strip.size(); ++i) total += contributions[i] *= curvature.data[start + i];
+                std::fill(contributions + strip.size(), contributions + strip_rows, 0.0);
+                strip.add(contributions, 1, product.data);
             }
             return total;
         },
@@ -281,7 +281,7 @@ std::tuple<double, double, index> add_newton(int code, double width, const Reals
                     strip.read(start);
                     strip.scores(coef.data, intercept, found.scores);
                     found.find(loss, own_code.data + start, weight.data + start, offset.data + start, strip.size());
-                    strip.add(found.pulls, 1, gradient.data);
+                    strip.add(found.contributions, 1, gradient.data);
                     for (index i = 0; i < strip.size(); ++i) {
                         const double curvature = found.curvatures[i];
                         if (!(curvature > flat)) continue;
@@ -491,7 +491,7 @@ void bind_losses(nanobind::module_& module) {
     kernel(module, "add_gradient", add_gradient,
            "Add the sum over rows of ``slope * (x - centre)`` to ``gradient``; the sums of losses and of slopes.");
     kernel(module, "add_hessian_product", add_hessian_product,
-           "Add the sum over rows of ``bend * score * (x - centre)`` to ``product``; that of ``bend * score``.");
+           "Add the sum over rows of ``curvature * score * (x - centre)`` to ``product``; that of ``curvature * score``.");
     kernel(module, "add_newton", add_newton,
            "The same as ``add_gradient``, and rows times the root of their curvature (and that root last) in "
            "``scaled``.\n\nRows whose curvature is not above ``flat`` are left out there; the number of those written "

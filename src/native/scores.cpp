@@ -259,8 +259,8 @@ void add_elements(const CsrParts& matrix, Matrix<const double> factor, Matrix<do
             const auto [value, place, size] = rows.row(i);
             const double* const own = factor.data + i * columns;
             if (columns == 1) {
-                const double pull = own[0];
-                for (index e = 0; e < size; ++e) sums[place[e]] += value_of(value[e]) * pull;
+                const double factor = own[0];
+                for (index e = 0; e < size; ++e) sums[place[e]] += value_of(value[e]) * factor;
                 return;
             }
             for (index e = 0; e < size; ++e) {

@@ -29,7 +29,7 @@ def _builds() -> tuple[Any, Any]:
     except ImportError as error:
         raise DependencyError(
             "The compiled part of discriminant is missing. In a copy of the sources 'make build' makes it; else "
-            "install the package anew: pip install --force-reinstall discriminant."
+            "reinstall the package: pip install --force-reinstall discriminant."
         ) from error
     if wanted == "" and _baseline.runs_x86_64_v3():
         from . import _x86_64_v3  # type: ignore[attr-defined]
