@@ -836,12 +836,6 @@ def strength_prior(objective: Objective, alphas: Any) -> Any:
     return (np.log(alphas / median) / _STRENGTH_DEVIATION) ** 2 / 2 / objective.total_weight
 
 
-#: The tolerance of a fit is relative to its loss, but at least to this share of the loss without columns. Where classes
-#: are nearly separable the loss is tiny, and most passes went into its last digits (7,010 rows, 212 columns, 6 classes:
-#: 29 s became 10 s; the strength chosen is the next larger one, held-out loss 0.00145 instead of 0.00133).
-_MIN_LOSS_SCALE: Final = 0.01
-
-
 @dataclass(frozen=True)
 class RidgeChoice:
     """Ridges at decreasing strengths, and the fits at that with the least held-out loss by a weak prior."""
@@ -898,10 +892,8 @@ def ridge_paths(
         rows = objective.data.rows.in_blocks(max(_BLOCK_WORK // work, _LEAST_BLOCK))
         objective = replace(objective, data=replace(objective.data, rows=rows))
     descent = (_FitsAtHand if at_hand else _FitsInPasses)(objective, held)
-    null = float(descent.fits.loss.max())
     for alpha in alphas:
-        close = tol * max(1.0, _MIN_LOSS_SCALE * null / max(float(descent.fits.loss.max()), 1e-12))
-        descent.descend(replace(objective, penalty=ElasticNet(float(alpha))), close, max_iter)
+        descent.descend(replace(objective, penalty=ElasticNet(float(alpha))), tol, max_iter)
         theta = descent.fits.theta.reshape(-1, *objective.shape).copy()
         yield FoldFits(float(alpha), theta, descent.held_scores(), int(descent.fits.n_steps.max()))
 
