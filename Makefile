@@ -1,39 +1,40 @@
-# Each target does its own set-up; a second run starts at once.
-#   make demo      the whole journey on real data, ending in a report
-#   make test      all checks and tests but the slow ones
-#   make test-all  the slow ones too, random examples, the lowest versions of all packages and the newest Python
+# Each target creates the environment that it needs; later runs reuse it.
+#   make demo      a complete analysis of real data, with a report
+#   make test      all checks, and all tests except the slow ones
+#   make test-all  also the slow tests, random examples, sanitizers, the lowest versions of all packages and the newest Python
 #   make build     compile the kernels, after a change of src/native
-#   make bench     our times against the rivals', written to docs/benchmarks.md
+#   make bench     speed compared with other packages, written to docs/benchmarks.md
 #   make coverage  the simulation studies of intervals and tests (STUDIES="name ..." for some), written to docs/coverage.md
 #   make docs      the site, written to docs/_build/html; warnings are errors
-#   make quality   how well defaults predict, ours and the rivals', written to docs/quality.md
+#   make quality   predictive performance of default models, written to docs/quality.md
+#   make messages  all messages with examples from the tests, written to tests/messages.md
 
 SHELL := /bin/bash
 BIN := .venv/bin
 INPUTS := pyproject.toml scripts/environment.sh
 SOURCES := CMakeLists.txt scripts/kernels.sh $(wildcard src/native/*)
-# Every process that a test starts loads what the first one has made of the sources.
+# The processes that tests start reuse the bytecode of the first one.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests of one group run in one process: two sets of Spark and Dask would not fit beside each other. A process more than
-# there are cores works while others wait for browsers and clusters.
+# Tests of one group run in one process, because memory does not suffice for two Spark and Dask clusters. One process
+# more than there are cores uses the time in which others wait for browsers and clusters.
 SPREAD := -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --dist loadgroup
 PYTEST := $(BIN)/python -m pytest $(SPREAD)
-# Old packages beside newer ones warn of each other.
+# Old versions of packages warn about newer ones.
 OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
-# The newest Python to be had: pyenv's, or one on the path.
+# The newest available Python: pyenv's, or one on the path.
 NEWEST ?= $(shell ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[3-9].*/bin/python 2>/dev/null | sort -V | tail -1)
 ifeq ($(NEWEST),)
 NEWEST := $(shell command -v python3.14 || command -v python3.13)
 endif
 
-.PHONY: demo build docs pictures test test-all test-lowest test-newest bench quality coverage format clean
+.PHONY: demo build docs messages pictures test test-all test-sanitized test-lowest test-newest bench quality coverage format clean
 
 demo: .venv/.built
 	$(BIN)/discriminant demo
 
 build: .venv/.built
 
-# Solvers also with the kernels of older processors, which are tested with both builds themselves.
+# Solvers are also tested with the baseline kernels; the kernel tests run with both builds.
 test: .venv/.ready-test .venv/.built
 	$(PYTEST) -m "not slow"
 	DISCRIMINANT_KERNELS=baseline $(PYTEST) -q -m "not slow" tests/solvers tests/margins tests/test_objective.py
@@ -41,8 +42,25 @@ test: .venv/.ready-test .venv/.built
 test-all: .venv/.ready-docs .venv/.built
 	$(PYTEST) --hypothesis-profile=random
 	DISCRIMINANT_KERNELS=baseline $(PYTEST) -m "not slow and not tools"
+	$(MAKE) test-sanitized
 	$(MAKE) test-lowest
 	$(MAKE) test-newest
+
+# Kernel tests in a build with AddressSanitizer and UndefinedBehaviorSanitizer. Python itself is not built with them, so
+# their library is preloaded, together with the C++ library whose exceptions it intercepts, and leaks of Python at exit
+# are not reported. The environment has the packages of .venv except the package itself, which is editable there.
+SANITIZED := build/sanitized
+library = $$($${CXX:-c++} -print-file-name=lib$(1).so)
+test-sanitized: .venv/.ready-test
+	BUILD=$(SANITIZED) scripts/kernels.sh -DDISCRIMINANT_IN_TREE=OFF -DDISCRIMINANT_SANITIZE=ON
+	rm -rf $(SANITIZED)/site $(SANITIZED)/env && mkdir -p $(SANITIZED)/site && cp -r src/discriminant $(SANITIZED)/site
+	rm -f $(SANITIZED)/site/discriminant/kernels/*.so
+	$(BIN)/cmake --install $(SANITIZED) --prefix $(SANITIZED)/site
+	$(BIN)/python -m venv --without-pip $(SANITIZED)/env
+	$(BIN)/python -c "import sysconfig; print('$(CURDIR)/$(SANITIZED)/site', sysconfig.get_path('purelib'), sep='\n')" \
+		> "$$($(SANITIZED)/env/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/packages.pth"
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(call library,asan):$(call library,stdc++)" \
+		$(SANITIZED)/env/bin/python -m pytest -q -s -p no:xdist tests/kernels
 
 test-lowest: .venv-lowest/.ready-test .venv/.built
 	.venv-lowest/bin/python -m pytest $(SPREAD) -m "not slow and not tools" $(OLD)
@@ -55,9 +73,15 @@ docs: .venv/.ready-docs .venv/.built
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# Pictures of the studio in docs/studio.md and README, taken by the tests that look at its pages.
+# Screenshots of the studio in docs/studio.md and README, taken by the tests of its pages.
 pictures: .venv/.ready-test .venv/.built
-	STUDIO_PICTURES=anew $(BIN)/python -m pytest -q tests/studio/test_pictures.py
+	STUDIO_PICTURES=update $(BIN)/python -m pytest -q tests/studio/test_pictures.py
+
+# Every test process records examples of messages; the page is written from the sources and these examples.
+messages: .venv/.ready-test .venv/.built
+	rm -f build/messages.* && mkdir -p build
+	$(PYTEST) -q -m "not slow" --messages build/messages
+	$(BIN)/python tests/messages.py build/messages
 
 bench: .venv/.ready-bench .venv/.built
 	$(BIN)/python -m benchmarks
@@ -65,7 +89,7 @@ bench: .venv/.ready-bench .venv/.built
 quality: .venv/.ready-bench .venv/.built
 	$(BIN)/python -m benchmarks.quality
 
-# 1 where a figure is out of its bounds; pages are written all the same.
+# Exit code 1 if a result is out of bounds; the page is written in any case.
 coverage: .venv/.ready-test .venv/.built
 	$(BIN)/python -m tests.studies $(STUDIES)
 

@@ -1,1 +1,1 @@
-"""Our times against the rivals': the same data, the same threads, one run, at equal quality."""
+"""Speed of discriminant compared with other packages, on the same data and threads, at equal quality."""

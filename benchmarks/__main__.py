@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: run every job, or some, and write docs/benchmarks.md from all that has been measured."""
+"""``python -m benchmarks``: run all or some jobs, and write docs/benchmarks.md from all stored measurements."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from . import (
     paths,
     raster,
     records,
+    risk_models,
     starting,
     studio,
     tables,
@@ -33,6 +34,7 @@ FAMILIES: dict[str, Any] = {
     "Paths and cross-validation": paths,
     "Margins": margins,
     "Evaluation": evaluation,
+    "Risk models": risk_models,
     "Images": raster,
     "Live map of the studio": live_map,
     "Tables": tables,
@@ -43,7 +45,7 @@ FAMILIES: dict[str, Any] = {
 }
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, KEPT = DOCS / "benchmarks.md", DOCS / "benchmarks.json"
-#: The name by which --job asks for what is no case: memory, first fits, growth.
+#: The name by which --job requests measurements other than cases: memory, first fits, growth.
 FACTS = "facts"
 
 
@@ -57,20 +59,20 @@ def main() -> int:
     charts.write_ratios(families, DOCS / page.RATIOS)
     charts.write_growth(families, DOCS / page.GROWTH)
     missed = [line for family in families.values() for line in page.shortfalls(family)]
-    print("\n".join(["", *(f"MISSED: {line}" for line in missed)]) if missed else "\nEvery bar is met.")
+    print("\n".join(["", *(f"MISSED: {line}" for line in missed)]) if missed else "\nAll targets are met.")
     return int(bool(missed))
 
 
 def _asked() -> Any:
     arguments = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    arguments.add_argument("--only", action="append", choices=list(FAMILIES), help="this family, and no others")
-    arguments.add_argument("--job", help=f"only jobs with these letters in their title; '{FACTS}': what is no job")
-    arguments.add_argument("--resume", action="store_true", help="only what has not been measured yet")
+    arguments.add_argument("--only", action="append", choices=list(FAMILIES), help="only this family; repeatable")
+    arguments.add_argument("--job", help=f"only jobs whose title contains this text; '{FACTS}': other measurements")
+    arguments.add_argument("--resume", action="store_true", help="only jobs that have not been measured")
     return arguments.parse_args()
 
 
 def _run(name: str, kept: dict[str, FamilyRecords], wanted: str | None, resume: bool) -> None:
-    """Measure a family, or some of its jobs; what is found is kept at once."""
+    """Measure a family, or some of its jobs; every result is stored at once."""
     family, module = kept.setdefault(name, FamilyRecords()), FAMILIES[name]
     titles = []
     for case in module.cases():

@@ -1,4 +1,4 @@
-"""The pictures of docs/benchmarks.md, written as SVG by hand: ratios as bars, and growth as lines."""
+"""The figures of docs/benchmarks.md as SVG: speed-ups as bars, and growth as lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .records import FamilyRecords
 Points = list[tuple[float, float]]
 _MET, _SHORT, _INK, _FAINT = "#2f6f9f", "#c8553d", "#333333", "#dddddd"
 _LINES = ("#2f6f9f", "#c8553d", "#5b8c5a", "#8a6fae", "#b08a2e")
-#: Height of a bar's row, room for titles at the left, width of the bars.
+#: Height of the row of a bar, width of the titles at the left, width of the bars.
 _ROW, _TITLES, _WIDTH = 18, 560, 420
 _PANEL, _GAP = 300, 90
 
 
 def write_ratios(families: dict[str, FamilyRecords], path: Path) -> None:
-    """One bar for each job: the time of its fastest rival over ours, the longest first; a mark where the bar is."""
+    """One bar for each job: the speed-up over the fastest competitor, the largest first, and a tick at the target."""
     jobs = [record for family in families.values() for record in family.records.values() if record.verdicts]
     jobs.sort(key=_least_ratio, reverse=True)
     ratios = [_least_ratio(job) for job in jobs]
@@ -31,7 +31,7 @@ def write_ratios(families: dict[str, FamilyRecords], path: Path) -> None:
         return _TITLES + _WIDTH * math.log(value / low) / math.log(high / low)
 
     height = _ROW * len(jobs) + 50
-    parts = [_text(_TITLES, 16, "time of the fastest rival / ours (logarithmic); tick: the bar", size=12)]
+    parts = [_text(_TITLES, 16, "speed-up over the fastest other package (logarithmic scale); tick: target", size=12)]
     for value in _round_numbers(low, high):
         parts += [_line(across(value), 24, across(value), height - 22, _INK if value == 1 else _FAINT)]
         parts += [_text(across(value), height - 8, f"{value:g}", anchor="middle")]
@@ -41,7 +41,7 @@ def write_ratios(families: dict[str, FamilyRecords], path: Path) -> None:
 
 
 def write_growth(families: dict[str, FamilyRecords], path: Path) -> None:
-    """A panel for each thing that grows, a line for each model with its slope."""
+    """A panel for each dimension that grows, with a line for each model and its slope."""
     panels = {title: lines for family in families.values() for title, lines in family.curves.items()}
     parts: list[str] = []
     for place, (title, lines) in enumerate(panels.items()):
@@ -51,13 +51,13 @@ def write_growth(families: dict[str, FamilyRecords], path: Path) -> None:
 
 
 def slope(points: Points) -> float:
-    """The power with which the second number grows with the first, over the larger half."""
+    """The exponent of the power law by which the second number grows with the first, over the larger half."""
     x, y = np.log(np.array(points[len(points) // 2 :])).T
     return float(np.polyfit(x, y, 1)[0])
 
 
 def _least_ratio(record: Record) -> float:
-    """Against the fastest rival that has a bar, or that there is."""
+    """The speed-up over the fastest competitor that has a target, or over the fastest of all."""
     held = [verdict.ratio for verdict in record.verdicts if verdict.bar is not None]
     return min(held or [verdict.ratio for verdict in record.verdicts])
 
@@ -75,7 +75,7 @@ def _bar_of(job: Record, top: float, across: Callable[[float], float]) -> Iterat
 
 
 def _panel(left: float, title: str, lines: dict[str, Points]) -> Iterator[str]:
-    """The lines of one thing that grows, in logarithmic axes."""
+    """The lines of one dimension that grows, in logarithmic axes."""
     x, y = np.array([point for line in lines.values() for point in line]).T
     bounds = [(values.min() / 1.3, values.max() * 1.3) for values in (x, y)]
 
@@ -106,7 +106,7 @@ def _seconds(value: float) -> str:
 
 
 def _round_numbers(low: float, high: float) -> list[float]:
-    """Powers of ten within bounds, with their halves and fifths where they are few."""
+    """Powers of ten within bounds, with 2 and 5 times these if they are few."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     factors = (1, 2, 5) if high / low < 300 else (1,)
     return [factor * 10.0**k for k in exponents for factor in factors if low <= factor * 10.0**k <= high]

@@ -1,4 +1,4 @@
-"""A class room on the Learn page: clients that paint, fit and step at once, as browsers would over their websockets."""
+"""Load test of the Learn page: many clients that paint, fit and step concurrently, over websockets as browsers do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 import socketio
 
-#: What clients look at, in turn.
+#: Addresses of the clients, in turn.
 ADDRESSES = (
     "/learn?view=model&points=blank",
     "/learn?view=perceptron&points=and",
@@ -26,9 +26,9 @@ ADDRESSES = (
     "/learn?view=fisher",
     "/learn?view=many",
 )
-#: A client thinks between two actions up to so many seconds.
+#: Maximum seconds between two actions of a client.
 THINKING = 2.0
-#: An answer that takes longer than this never comes.
+#: Seconds after which a missing response is an error.
 PATIENCE = 90.0
 _ELEMENTS = re.compile(r"parseElements\(String\.raw`(.*?)`\)", re.DOTALL)
 _QUERY = re.compile(r"query: (\{.*?\}),\n", re.DOTALL)
@@ -37,7 +37,7 @@ _ENTITIES = (("&#36;", "$"), ("&#96;", "`"), ("&gt;", ">"), ("&lt;", "<"), ("&am
 
 @dataclass
 class Pupil:
-    """One client: a page, its socket, and how long each of its answers took."""
+    """One client: a page, its socket, and the response times."""
 
     base: str
     address: str
@@ -46,7 +46,7 @@ class Pupil:
     doing: str = "opening"
 
     async def visit(self, actions: int, rng: random.Random) -> None:
-        """Open the page, act so many times, and leave."""
+        """Open the page, perform a number of actions, and leave."""
         async with aiohttp.ClientSession() as session:
             await asyncio.sleep(rng.uniform(0, THINKING))
             start = time.perf_counter()
@@ -87,7 +87,7 @@ class Pupil:
             assert await self.socket.call("handshake", {**query, **more})
 
     def _update(self, message: dict[str, Any]) -> None:
-        """What the server changed on the page; figures on the board are an answer."""
+        """Apply the changes that the server sends; new figures on the board are a response."""
         for number, one in message.items():
             if number == "_id" or one is None:
                 continue
@@ -107,7 +107,7 @@ class Pupil:
         self.seconds.append(time.perf_counter() - start)
 
     async def _act(self, number: int, rng: random.Random) -> None:
-        """Paint a stroke, or every third time choose another number of passes, a model, or more points."""
+        """Paint a stroke, or in every third action change the number of passes, the model, or the points."""
         kind = next(iter(self._listeners("input")), None) if number % 3 == 2 else None
         if kind is not None:
             await self._emit(*kind, str(number % 5))
@@ -134,7 +134,7 @@ def _written(value: Any) -> str:
 
 
 async def wave(base: str, pupils: int, actions: int, seed: int = 0) -> list[Pupil]:
-    """So many clients at once; each has answers and perhaps errors when all have left."""
+    """Run a number of concurrent clients; the result has their response times and errors."""
     found = [Pupil(base, ADDRESSES[i % len(ADDRESSES)]) for i in range(pupils)]
     rngs = [random.Random(seed * 1_000 + i) for i in range(pupils)]
     await asyncio.gather(*(one.visit(actions, rng) for one, rng in zip(found, rngs, strict=True)))
@@ -142,12 +142,12 @@ async def wave(base: str, pupils: int, actions: int, seed: int = 0) -> list[Pupi
 
 
 def share_within(pupils: Sequence[Pupil], limit: float) -> float:
-    """The share of all answers, first figures among them, that came within a time."""
+    """The share of all responses, including the first figures, within a time limit."""
     answers = [seconds for one in pupils for seconds in one.seconds]
     return sum(seconds <= limit for seconds in answers) / len(answers)
 
 
 def resident(process: int) -> float:
-    """The memory of a process now, in MB."""
+    """The resident memory of a process, in MB."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024

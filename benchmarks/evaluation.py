@@ -1,4 +1,4 @@
-"""Counting, ranking and cross-validation against scikit-learn."""
+"""Confusion matrices, AUC and cross-validation, compared with scikit-learn."""
 
 from __future__ import annotations
 

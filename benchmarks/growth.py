@@ -1,4 +1,4 @@
-"""How the seconds of our own fits grow with rows, columns and classes."""
+"""Growth of the time of our fits with the numbers of rows, columns and classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "logistic regression": lambda: ours.LogisticRegression(alpha=1e-4),
     "support vector machine": ours.SupportVectorClassifier,
 }
-#: What grows, and the shapes (rows, columns, classes) it goes through.
+#: The dimension that grows, and the shapes (rows, columns, classes).
 PANELS: dict[str, list[tuple[int, int, int]]] = {
     "rows (20 columns, 2 classes)": [(n, 20, 2) for n in (1_000, 4_000, 16_000, 64_000, 256_000, 1_024_000)],
     "columns (20,000 rows, 2 classes)": [(20_000, p, 2) for p in (8, 16, 32, 64, 128, 256)],
@@ -26,7 +26,7 @@ PANELS: dict[str, list[tuple[int, int, int]]] = {
 
 
 def cases() -> Iterator[Case]:
-    """None: there is no rival."""
+    """None, because only our own fits are measured."""
     yield from ()
 
 
@@ -47,9 +47,9 @@ def _fit_seconds(make: Callable[[], Any], X: Any, y: Any) -> float:
 
 
 def facts() -> tuple[list[str], list[str]]:
-    """What the picture shows."""
+    """A description of the figure."""
     lines = [
-        "Seconds of a fit on normal columns as one thing grows, both axes logarithmic. The slope beside a line is the",
-        "power with which time grows over the larger half of the sizes: 1 is proportional.",
+        "Time of a fit to normal columns by number of rows, columns or classes, on logarithmic axes. The slope of a",
+        "line over the larger half of the sizes is the exponent of the growth: 1 means proportional growth.",
     ]
     return lines, []

@@ -1,6 +1,6 @@
-"""Perceptron, support vector machines and many classes from two, against everyone who installs.
+"""Perceptron, support vector machines and one-vs-one, compared with other packages.
 
-The rivals' machines penalise the intercept; each one's excess is measured on the objective it minimises.
+Support vector machines of other packages penalise the intercept; suboptimality refers to the objective of each package.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from .workloads import (
 
 Array = np.ndarray[Any, Any]
 Data = Callable[[], tuple[Any, Array]]
-#: A rival's fit may take so many times as long as ours, and at least so many seconds.
-_PATIENCE, _LEAST_PATIENCE = 8.0, 2.0
+#: The allowed time of a competitor, as a multiple of ours, and its minimum in seconds.
+_PATIENCE, _MIN_PATIENCE = 8.0, 2.0
 
 
 def cases() -> Iterator[Case]:
@@ -47,8 +47,8 @@ def cases() -> Iterator[Case]:
     yield _pairs_case()
     yield _epoch_case("200,000 x 50", partial(logistic_rows, 200_000, 50))
     limit = (
-        "Ours reads the rows twice, 84 MB at the 8 GB/s of this memory each time: it also counts the mistakes of the "
-        "weights that it keeps. The walk itself takes 11 ms."
+        "discriminant reads the rows (84 MB, at a memory bandwidth of 8 GB/s) twice, because it also counts the errors "
+        "of the final weights. The updates alone take 11 ms."
     )
     yield _epoch_case("text, 100,000 x 50,000", text_like, limit)
 
@@ -56,7 +56,7 @@ def cases() -> Iterator[Case]:
 def _svm_case(
     title: str, made: Data, good_enough: float, bar: float, stopped: bool = False, repeat: int = 1
 ) -> Case:  # fmt: skip
-    """Ours against each rival at its loosest tolerance that is good enough; the bar is for the fastest of them."""
+    """Ours and each competitor at its loosest sufficient tolerance; the target applies to the fastest of them."""
 
     def contenders() -> list[Contender | LeftOut]:
         X, y = made()
@@ -70,7 +70,7 @@ def _svm_case(
         if stopped:
             runs = [(rival.name, runner(rival, X, y, 1.0, rival.ladder[0])) for rival in STOPPED_RIVALS]
             return entered + [Contender(name, run, excess_of_rivals) for name, run in runs]
-        patience = max(_PATIENCE * seconds_of(mine), _LEAST_PATIENCE)
+        patience = max(_PATIENCE * seconds_of(mine), _MIN_PATIENCE)
         entered += at_their_loosest(RIVALS, X, y, 1.0, excess_of_rivals, patience, good_enough)
         few: list[Rival] = [] if sp.issparse(X) else [LIBSVM]
         return entered + at_their_loosest(few, X, y, 1.0, excess, patience, good_enough)
@@ -82,7 +82,7 @@ def _svm_case(
 
 
 def _excess(X: Any, y: Array, penalised: bool) -> Callable[[tuple[Array, Array]], float]:
-    """Minus the distance of what was found from the minimum, relative to it, with or without the intercept's share."""
+    """The relative suboptimality, negated, of the objective with or without a penalty on the intercept."""
     ones = np.ones((X.shape[0], 1))
     table = X if not penalised else sp.hstack((X, ones), "csr") if sp.issparse(X) else np.column_stack((X, ones))
     least = _least(table, y, fit_intercept=not penalised)
@@ -102,7 +102,7 @@ def _objective(X: Any, y: Any, coef: Array, intercept: Array, penalised: bool) -
 
 
 def _digits_case() -> Case:
-    """45 machines of the pairs of ten digits, each judged by its own objective: the worst of them counts."""
+    """The machines of all 45 pairs of ten digits; the quality is the largest suboptimality of their objectives."""
 
     def contenders() -> list[Contender | LeftOut]:
         X, y = digits()

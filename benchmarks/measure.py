@@ -1,4 +1,4 @@
-"""Timing that survives a noisy machine: contenders take turns, and the best of several rounds counts."""
+"""Timing on a noisy machine: contenders run in turn, and the best of several rounds counts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: A run that takes so long need not be warmed up, and is not repeated beyond this many seconds.
-_SLOW, _MOST_SECONDS = 4.0, 20.0
+#: Seconds from which a run needs no warm-up, and total seconds after which runs are not repeated.
+_SLOW, _MAX_SECONDS = 4.0, 20.0
+#: Name of the fastest of the competitors.
+FASTEST = "the fastest of them"
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to do a job. ``run`` does it; ``quality`` reads a figure from what it returns (larger is better)."""
+    """One way to do a job: ``run`` does it, and ``quality`` computes a measure of its result (larger is better)."""
 
     name: str
     run: Callable[[], Any]
@@ -27,7 +29,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A rival that cannot do the job, or not in time."""
+    """A competitor that cannot do the job, or not in the allowed time."""
 
     name: str
     why: str
@@ -35,21 +37,21 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Case:
-    """A job and who does it; ``bars`` says how many times faster than a named rival ours has to be."""
+    """A job and its contenders; ``bars`` are the smallest acceptable speed-ups over named competitors."""
 
     title: str
-    #: Or a function that makes them, and their data, when their turn comes.
+    #: Contenders, or a function that creates them with their data.
     contenders: Sequence[Contender | LeftOut] | Callable[[], Sequence[Contender | LeftOut]]
     bars: dict[str, float] = field(default_factory=dict)
     quality_name: str = "accuracy"
-    #: How many times faster than the fastest rival ours has to be.
+    #: Smallest acceptable speed-up over the fastest competitor.
     fastest_bar: float | None = None
-    #: A rival counts only if ours reaches its quality to within this much.
+    #: The quality of ours may be lower than that of a competitor by this much.
     tolerance: float = 1e-3
     rounds: int = 5
-    #: Fast jobs are run this many times in a row.
+    #: Number of consecutive runs of a fast job.
     repeat: int = 1
-    #: Why a bar that is missed cannot be reached, if it is known.
+    #: Reason for a missed target, if it is known.
     limit: str = ""
 
 
@@ -65,7 +67,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How ours did against one rival, or against the fastest of them."""
+    """The speed-up over one competitor, or over the fastest of them."""
 
     name: str
     ratio: float
@@ -79,7 +81,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Record:
-    """What was measured of a case, as it is kept in a file."""
+    """The measurements of a case, as they are stored in a file."""
 
     title: str
     measured: list[Measured]
@@ -96,7 +98,7 @@ class Record:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """One for each rival, and one for the fastest where it has a bar."""
+        """One for each competitor, and one for the fastest if it has a target."""
         mine, rivals = self.mine, [entry for entry in self.measured if not entry.ours]
         found = [
             Verdict(
@@ -106,12 +108,12 @@ class Record:
             for entry in rivals
         ]  # fmt: skip
         if self.fastest_bar is not None and found:
-            found.append(Verdict("the fastest of them", min(one.ratio for one in found), self.fastest_bar, False))
+            found.append(Verdict(FASTEST, min(one.ratio for one in found), self.fastest_bar, False))
         return found
 
 
 def measure(case: Case) -> Record:
-    """Every contender's best time, after one run to warm up caches and compilers."""
+    """The best time of every contender, after one run that warms up caches."""
     entered = case.contenders() if callable(case.contenders) else case.contenders
     contenders = [entry for entry in entered if isinstance(entry, Contender)]
     best, qualities, spent = list[float](), list[float](), [0.0] * len(contenders)
@@ -119,11 +121,11 @@ def measure(case: Case) -> Record:
         start = time.perf_counter()
         found = contender.run()
         seconds = time.perf_counter() - start
-        best.append(seconds if seconds > _SLOW else float("inf"))  # where warming up is little of it
+        best.append(seconds if seconds > _SLOW else float("inf"))  # the warm-up is a small part of a slow run
         qualities.append(contender.quality(found))
     for _ in range(case.rounds):
         for i, contender in enumerate(contenders):
-            if best[i] == float("inf") or spent[i] + best[i] < _MOST_SECONDS:
+            if best[i] == float("inf") or spent[i] + best[i] < _MAX_SECONDS:
                 seconds = _seconds(contender.run, case.repeat)
                 best[i], spent[i] = min(best[i], seconds), spent[i] + seconds
     measured = [
@@ -152,7 +154,7 @@ def _seconds(run: Callable[[], Any], repeat: int) -> float:
 
 
 def in_fresh_process(code: str, arguments: Sequence[str] = (), **environment: str) -> str:
-    """What a Python program prints, run by itself: for peak memory and for the very first fit."""
+    """The output of a Python program in a new process: for peak memory and for the first fit."""
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | environment)
     return done.stdout.strip()

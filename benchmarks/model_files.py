@@ -1,4 +1,4 @@
-"""Model files of a megabyte that were made to be slow, large or deadly: what reading them takes."""
+"""Time and memory of reading hostile model files of one megabyte."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 
 from .measure import Case
 
-#: Whatever a file of a megabyte holds, reading it may take so long, and so many megabytes above the imports.
+#: Targets for reading any file of one megabyte: seconds, and megabytes in addition to the imports.
 SECONDS, MEGABYTES = 1.0, 100.0
 _TESTS = Path(__file__).resolve().parents[1] / "tests" / "storage"
 
 
 def cases() -> Iterator[Case]:
-    """None: nobody else reads these files."""
+    """None, because other packages do not read these files."""
     yield from ()
 
 
 def facts() -> tuple[list[str], list[str]]:
-    """What was found, and which bars were missed."""
+    """The results, and the missed targets."""
     sys.path.append(str(_TESTS))
     from hostile_files import hostile_files
 
@@ -36,11 +36,10 @@ def facts() -> tuple[list[str], list[str]]:
     lines = [
         f"{len(found)} hostile files of about a megabyte, each refused or loaded:",
         "",
-        f"- at most {slowest['seconds']:.2f} s ({slowest['name']}); the bar is {SECONDS:.0f} s",
-        f"- at most {largest['megabytes']:.0f} MB above the imports ({largest['name']}); the bar is {MEGABYTES:.0f} MB",
+        f"- slowest: {slowest['seconds']:.2f} s ({slowest['name']}); target: at most {SECONDS:.0f} s",
+        f"- largest: {largest['megabytes']:.0f} MB in addition to the imports ({largest['name']}); target: at most "
+        f"{MEGABYTES:.0f} MB",
     ]
-    missed = [f"MISSED: {one['name']} takes {one['seconds']:.2f} s" for one in found if one["seconds"] > SECONDS]
-    missed += [
-        f"MISSED: {one['name']} takes {one['megabytes']:.0f} MB" for one in found if one["megabytes"] > MEGABYTES
-    ]
+    missed = [f"{one['name']}: {one['seconds']:.2f} s" for one in found if one["seconds"] > SECONDS]
+    missed += [f"{one['name']}: {one['megabytes']:.0f} MB" for one in found if one["megabytes"] > MEGABYTES]
     return lines, missed

@@ -1,4 +1,4 @@
-"""The moment family: LDA, QDA, naive Bayes and least squares against scikit-learn."""
+"""LDA, QDA, naive Bayes and least squares, compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ print((peak() - before) / 1024)
 
 
 def facts() -> tuple[list[str], list[str]]:
-    """Resident megabytes above the input at the height of a fit, by model and dtype."""
+    """Peak resident megabytes of a fit in addition to the input, by model and dtype."""
     lines = [
-        "Peak memory of a fit above the input, 500,000 x 50, 10 classes:",
+        "Peak memory of a fit in addition to the input, 500,000 x 50, 10 classes:",
         "",
         "| model | input | MB |",
         "|---|---|---:|",

@@ -1,37 +1,39 @@
-"""docs/benchmarks.md, from what has been measured."""
+"""docs/benchmarks.md, written from the stored measurements."""
 
 from __future__ import annotations
 
-from .measure import Measured, Record, Verdict
+from .measure import FASTEST, Measured, Record, Verdict
 from .records import FamilyRecords
 
 RATIOS, GROWTH = "benchmarks-ratios.svg", "benchmarks-growth.svg"
 _PREAMBLE = """# Benchmarks
 
-Written by `make bench`. All contenders run in one process on the same data with the same threads, taking turns; the
-best of several rounds counts. A ratio is another's time divided by ours, at equal quality. Rivals that solve to a
-tolerance have the loosest one, in steps of 10 from 1e-2, that reaches the stated objective; rivals that can use two
-processes are run with one and with two. Families and jobs can be run one by one (`python -m benchmarks --only Margins
---job digits`); the page shows the last measurement of each, some of
-them of an earlier state of the package, as their machine's line says.
+This page compares the speed of discriminant with that of other packages; `make bench` writes it. In each job all
+packages run in one process on the same data with the same number of threads, in turn, and the best of several rounds
+is reported. The speed-up is the time of the other package divided by that of discriminant, at equal quality. Iterative
+solvers of other packages have the loosest tolerance, in steps of a factor of 10 from 1e-2, that reaches the stated
+objective. Packages that can use two processes are run with one and with two. The target of a job is the smallest
+acceptable speed-up. Jobs can be run separately (`python -m benchmarks --only Margins --job digits`), so the
+measurements of some families may be older than those of others; the following lines state the machine and the versions
+for each family.
 """
 
 
 def page(families: dict[str, FamilyRecords]) -> str:
     """The page."""
     lines = [_PREAMBLE, *_machines(families), ""]
-    lines += [f"![Each job's time of the fastest rival over ours, sorted]({RATIOS})", ""]
+    lines += [f"![Speed-up of each job over the fastest other package, sorted]({RATIOS})", ""]
     missed = [f"- {line}" for family in families.values() for line in shortfalls(family)]
-    lines += ["## Bars that are missed", "", *(missed or ["None."]), ""]
+    lines += ["## Missed targets", "", *(missed or ["None."]), ""]
     for name, family in families.items():
         lines += [f"## {name}", "", *_section(family)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def shortfalls(family: FamilyRecords) -> list[str]:
-    """The bars that are missed, and why they cannot be reached where that is known."""
+    """The missed targets, with the reason if it is known."""
     found = [
-        f"{record.title}, against {verdict.name}: {_times(verdict.ratio)}, bar {_times(verdict.bar)}"
+        f"{record.title}, compared with {verdict.name}: speed-up {_times(verdict.ratio)}, target {_times(verdict.bar)}"
         + (". " + record.limit if record.limit else "")
         for record in family.records.values()
         for verdict in record.verdicts
@@ -44,14 +46,14 @@ def rows(record: Record) -> list[str]:
     """The lines of a job in the table."""
     verdicts = {verdict.name: verdict for verdict in record.verdicts}
     lines = [_row(record, entry, verdicts.get(entry.name)) for entry in record.measured]
-    fastest = verdicts.get("the fastest of them")
+    fastest = verdicts.get(FASTEST)
     if fastest is not None:
         lines.append(f"| {record.title} | {fastest.name} | | | {_times(fastest.ratio)} | {_bar(fastest)} |")
     return lines
 
 
 def _machines(families: dict[str, FamilyRecords]) -> list[str]:
-    """The machine, or those of each family where they differ."""
+    """The machine, or the machine of each family if they differ."""
     machines = {family.machine for family in families.values()}
     if len(machines) == 1:
         return [f"{machines.pop()}."]
@@ -61,7 +63,7 @@ def _machines(families: dict[str, FamilyRecords]) -> list[str]:
 def _section(family: FamilyRecords) -> list[str]:
     lines = []
     if family.records:
-        lines += ["| job | who | best time | quality | ours is faster by | bar |", "|---|---|---:|---:|---:|---:|"]
+        lines += ["| job | package | best time | quality | speed-up | target |", "|---|---|---:|---:|---:|---:|"]
         lines += [line for record in family.records.values() for line in rows(record)] + [""]
     left_out = [
         f"- {record.title}: {rival.name}: {rival.why}"
@@ -69,9 +71,9 @@ def _section(family: FamilyRecords) -> list[str]:
         for rival in record.left_out
     ]
     if left_out:
-        lines += ["Left out:", "", *left_out, ""]
+        lines += ["Excluded packages, with the reason:", "", *left_out, ""]
     if family.curves:
-        lines += [f"![Seconds of our fits against rows, columns and classes]({GROWTH})", ""]
+        lines += [f"![Time of a fit by number of rows, columns and classes]({GROWTH})", ""]
     return lines + (["", *family.facts, ""] if family.facts else [])
 
 

@@ -1,7 +1,7 @@
-"""Penalties along paths and by cross-validation: lasso and ridge, tall, small and wide tables.
+"""Regularisation paths and cross-validation of lasso and ridge, on tall, small and wide tables.
 
-R's cv.glmnet is met as python-glmnet, the same Fortran code: R itself is not installed here. Its folds are scored in
-Python, which takes longer than R's: that ratio is no proof against R.
+glmnet is python-glmnet, which calls the Fortran code of R's package; R itself is not installed. It scores folds in
+Python, which takes longer than in R, so the speed-up over R's cv.glmnet is smaller.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .workloads import logistic_rows
 Array = np.ndarray[Any, Any]
 Path = list[tuple[Array, float]]
 Entered = list[Contender | LeftOut]
-#: In steps of 10: ours runs at the loosest that reaches what adelie reaches.
+#: Ours has the loosest of these tolerances that reaches the suboptimality of adelie.
 _TOLERANCES = tuple(10.0**-k for k in range(3, 13))
 
 
@@ -47,7 +47,7 @@ def cases() -> Iterator[Case]:
 
 
 def wide_rows(n: int, p: int, seed: int = 0) -> tuple[Array, Array]:
-    """Two classes, independent columns of which ten matter."""
+    """Two classes, and independent columns, ten of which have effects."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     return X, (rng.random(n) < 1 / (1 + np.exp(-X[:, :10].sum(axis=1) / 2))).astype(int)
@@ -112,7 +112,7 @@ def _tall_ridges() -> Entered:
 
 
 def _tables() -> list[tuple[Array, Array]]:
-    """Three that come with scikit-learn, and ten made of 60 to 1,000 rows and 5 to 200 columns; two classes each."""
+    """Three tables of scikit-learn, and ten simulated ones with 60 to 1,000 rows and 5 to 200 columns; two classes."""
     found = []
     for load in (load_breast_cancer, load_iris, load_wine):
         X, y = load(return_X_y=True)

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.quality FOLDER``: how well defaults predict, ours and others', on the tables of a folder.
+"""``python -m benchmarks.quality FOLDER``: predictive performance of default models on the tables of a folder.
 
-Every CSV of the folder is a table whose column ``target`` is the class; without a folder they are tables that come with
-scikit-learn. All contenders are fitted to the same stratified folds, and what one chooses it chooses inside the rows it
-is given. What has been measured is kept beside the page as JSON: a run computes what is not there yet.
+Every CSV file of the folder is a table whose column ``target`` is the class; without a folder the tables are those of
+scikit-learn. All contenders are fitted to the same stratified folds, and tune on the training rows only. Results are
+stored beside the page as JSON; a run computes only those that are missing.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from threadpoolctl import threadpool_limits
 
 import discriminant as ours
 from discriminant.estimators.registry import coding_for, new_model
-from discriminant.validation.comparison import default_models
+from discriminant.validation.default_models import default_models
 
 Array = np.ndarray[Any, Any]
 #: The classes, and the probabilities of the new rows.
 Answer = tuple[Array, Array]
-#: One result: log_loss, accuracy, ece, least (probability of a true class), seconds, and what failed.
+#: One result: log_loss, accuracy, ece, least (smallest probability of a true class), seconds, and failures.
 Found = dict[str, Any]
 
 BUNDLED = ("iris", "wine", "breast_cancer", "digits")
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "quality.md"
 FOLDS = 5
-#: Ratios of smaller losses than this tell nothing that anybody would notice,
+#: Smaller losses are replaced by this one in ratios, because their ratios have no practical importance.
 FLOOR = 0.02
-#: and nor do differences below this share.
+#: Smaller relative differences of losses are ties.
 TIE = 0.02
 _BINS = 15
 REFERENCE, BOOSTING, LASSO = "scikit-learn ridge", "boosting", "lasso as glmnet"
@@ -82,7 +82,7 @@ def _by_pipeline(model: Any, train: pd.DataFrame, y: Array, new: pd.DataFrame) -
 def lasso_as_glmnet(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     """glmnet's defaults by our solver: 100 strengths down to 1e-4 (1e-2 if p > n) of the largest, 10 folds, lambda.min.
 
-    The same minimum, and columns as scikit-learn's pipeline makes them; all standardised, as glmnet does.
+    The objective is that of glmnet. Columns are those of the scikit-learn pipeline, all standardised.
     """
     columns = scikit_learn_columns()
     X = np.asarray(columns.fit_transform(train), dtype=float)
@@ -95,7 +95,7 @@ def lasso_as_glmnet(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
 
 
 def our_model(name: str, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
-    """A model by its name, as ``discriminant fit --model`` fits it."""
+    """The predictions of a model by its name, as ``discriminant fit --model`` fits it."""
     training = ours.read_training(train.assign(target=y), "target", coding=coding_for(name, {}))
     model = new_model(name, training.schema).fit(training.rows, training.y)
     coded, _ = training.schema.encode_batch(new)
@@ -108,7 +108,7 @@ def our_auto(families: list[str] | None, train: pd.DataFrame, y: Array, new: pd.
 
 
 def our_comparison(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
-    """What ``discriminant compare`` says is best, fitted to all rows."""
+    """The best model of ``discriminant compare``, fitted to all training rows."""
     training = ours.read_training(train.assign(target=y), "target", coding="full")
     models, _ = default_models(training.X, len(np.unique(training.codes)))
     found = ours.compare(models, training.rows, training.y, on_failure="leave_out")
@@ -117,7 +117,7 @@ def our_comparison(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     return model.classes_, model.predict_proba(training.schema.rows(coded))
 
 
-#: Who takes part unless asked otherwise, the one that others are measured by first.
+#: The default contenders; the first one is the reference.
 CONTENDERS: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
     REFERENCE: scikit_learn_ridge,
     BOOSTING: boosting,
@@ -129,7 +129,7 @@ CONTENDERS: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
 
 
 def contender_called(name: str) -> Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]:
-    """One of those above, any other model by its name, or a single family of auto as ``auto-FAMILY``."""
+    """A default contender, any other model by its name, or a single family of auto as ``auto-FAMILY``."""
     if name in CONTENDERS:
         return CONTENDERS[name]
     return partial(our_auto, [name.removeprefix("auto-")]) if name.startswith("auto-") else partial(our_model, name)
@@ -159,7 +159,7 @@ def table_names(folder: str | None) -> list[str]:
 
 
 def measured(folder: str | None, name: str, contender: str, repeat: int) -> Found:
-    """What a contender says of the rows of a table that it has not seen, and how long it took to fit and say it."""
+    """The performance of a contender on the held-out rows of all folds, and the seconds of its fits and predictions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         answers = _warmed_up(contender)
@@ -170,7 +170,7 @@ def measured(folder: str | None, name: str, contender: str, repeat: int) -> Foun
         for train, held in StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(codes, codes):
             try:
                 known, answer = answers(table.frame.iloc[train], table.y[train], table.frame.iloc[held])
-            except Exception as error:  # any: it has no answer, and says what anybody could say
+            except Exception as error:  # any failure: the class shares of the training rows are predicted
                 failures.add(f"{type(error).__name__}: {error}")
                 known, shares = np.unique(table.y[train], return_counts=True)
                 answer = np.tile(shares / shares.sum(), (len(held), 1))
@@ -180,14 +180,14 @@ def measured(folder: str | None, name: str, contender: str, repeat: int) -> Foun
 
 @cache
 def _warmed_up(contender: str) -> Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]:
-    """The contender with all that it needs loaded and compiled: nobody waits for that twice."""
+    """The contender after a first fit, so that imports are not timed."""
     table, answers = read_table(None, "iris"), contender_called(contender)
     answers(table.frame, table.y, table.frame)
     return answers
 
 
 def _figures(posterior: Array, codes: Array) -> Found:
-    """Mean log-loss, accuracy, expected calibration error of the class taken, least probability of a true class."""
+    """Mean log-loss, accuracy, expected calibration error, and smallest probability of a true class."""
     own, right = posterior[np.arange(len(codes)), codes], posterior.argmax(axis=1) == codes
     confidence = posterior.max(axis=1)
     bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
@@ -202,10 +202,10 @@ def _figures(posterior: Array, codes: Array) -> Found:
 
 @dataclass(frozen=True)
 class Results:
-    """What has been measured, by table, contender and repeat; kept in a file."""
+    """Results by table, contender and repeat, stored in a file."""
 
     path: Path
-    repeats: int  #: of those that are kept, so many count
+    repeats: int  #: number of the stored repeats that are used
     found: dict[str, dict[str, dict[str, Found]]]
 
     @classmethod
@@ -237,7 +237,7 @@ class Results:
 
 
 def run(results: Results, folder: str | None, wanted: list[tuple[str, str, int]], jobs: int) -> None:
-    """Measure what is wanted, in as many processes as asked for; with one, threads are as many as there are cores."""
+    """Compute the given results in a number of processes; a single process uses as many threads as there are cores."""
     if jobs == 1:
         for each in wanted:
             _keep(results, each, measured(folder, *each))
@@ -297,23 +297,33 @@ def summary(results: Results, names: list[str], contenders: list[str]) -> Iterat
 _PREAMBLE = """\
 # Quality of predictions
 
-Written by `python -m benchmarks.quality`: {source}, {folds} stratified folds dealt {repeats} times, the same for all.
-Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is given.
+This page compares the predictions of default models with those of other packages, on {source}.
+The cross-validation has {folds} stratified folds and {repeats} repeats, with the same splits for all models. No model
+is tuned manually; all tuning uses the training rows only. The page is written by `python -m benchmarks.quality`.
 
-- **scikit-learn ridge**: `LogisticRegressionCV(Cs=10, cv=5)` by log-loss, on standardised numbers with medians for
-  missing ones and a column for each level. Ratios of log-loss are to it (losses below {floor} count as {floor}),
-  geometric means; accuracy is the mean difference from it in points. Won, tied and lost by {tie:.0%}.
+- **scikit-learn ridge**, the reference: `LogisticRegressionCV(Cs=10, cv=5)` with log-loss as the criterion, on
+  standardised numeric columns with missing values imputed by the median, and indicators of all levels.
 - **boosting**: `HistGradientBoostingClassifier()`, untuned, on the same columns.
-- **lasso as glmnet**: glmnet's grid, folds and `lambda.min` on the same columns, by our solver.
-- Ours, all by default: **auto**, **ridge** and **lasso** (`LogisticRegressionCV`), **compare** (what it says is best),
-  and models by their names on the command line.
-- Expected calibration error of the class taken, in {bins} bins; the least probability that a true class got; seconds
-  for all fits and answers together.
+- **lasso as glmnet**: glmnet's grid, folds and `lambda.min` on the same columns, computed by our solver.
+- **auto**, **ridge**, **lasso** (both `LogisticRegressionCV`) and the other models of this package have their default
+  parameters and their names on the command line; **compare**, if it is listed, is the best model of
+  `discriminant compare`.
+
+The columns of the first table:
+
+- **log-loss** and **against boosting**: geometric mean of the ratios of the log-loss to that of the reference and to
+  that of boosting; losses below {floor} are set to {floor}.
+- **accuracy**: mean difference from the accuracy of the reference, in percentage points.
+- **won / tied / lost**: number of tables with a log-loss lower than, equal to, or higher than that of the reference,
+  where differences of at most {tie:.0%} are ties; **lost**: share of tables lost.
+- **calibration error**: expected calibration error of the predicted class, in {bins} bins.
+- **smallest**: smallest predicted probability of a true class.
+- **s**: total seconds of all fits and predictions.
 """
 
 
 def page(results: Results, names: list[str], contenders: list[str], source: str) -> str:
-    """The figures to read: over all tables, then table by table."""
+    """The page: results over all tables, then by table."""
     known = {"folds": FOLDS, "repeats": results.repeats, "floor": FLOOR, "tie": TIE, "bins": _BINS}
     rows = [
         f"| {row['contender']} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} | {row['accuracy']:+.1f} "
@@ -334,7 +344,7 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
     }
     lines = [
         _PREAMBLE.format(source=source, **known),
-        "| | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | least | s |",
+        "| | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | smallest | s |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
         *rows,
         "",
@@ -343,7 +353,7 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
         f"| table | {' | '.join(contenders)} |",
         "|---|" + "---:|" * len(contenders),
         *single,
-        *(["", "Failed, and answered by the shares of the classes:", "", *sorted(failed)] if failed else []),
+        *(["", "Failed fits, replaced by predictions of the class shares:", "", *sorted(failed)] if failed else []),
     ]
     return "\n".join(lines) + "\n"
 
@@ -353,26 +363,26 @@ def main() -> int:
     arguments.add_argument("folder", nargs="?", help="a folder of CSV tables with a column 'target'")
     arguments.add_argument(
         "--models",
-        help="contenders by name, separated by commas: any model of the command line too, auto-FAMILY for a "
-        "single family of auto; scikit-learn's ridge and boosting always take part",
+        help="contenders, separated by commas: also any model of the command line, or auto-FAMILY for a single family "
+        "of auto; scikit-learn's ridge and boosting are always included",
     )
     arguments.add_argument("--tables", help="tables, separated by commas")
-    arguments.add_argument("--repeats", type=int, default=2, help="how often rows are dealt to folds")
-    arguments.add_argument("--jobs", type=int, default=1, help="processes; times are comparable with one")
-    arguments.add_argument("--anew", action="store_true", help="measure the named contenders again")
-    arguments.add_argument("--output", type=Path, help="the page; results are kept beside it as JSON")
+    arguments.add_argument("--repeats", type=int, default=2, help="repeats of the k-fold split")
+    arguments.add_argument("--jobs", type=int, default=1, help="processes; times are comparable with one process only")
+    arguments.add_argument("--again", action="store_true", help="compute the results of the named contenders again")
+    arguments.add_argument("--output", type=Path, help="the page; results are stored beside it as JSON")
     given = arguments.parse_args()
     names = given.tables.split(",") if given.tables else table_names(given.folder)
     if not names or not set(names) <= set(table_names(given.folder)):
-        arguments.error(f"there are no such tables in {given.folder or 'scikit-learn'}")
+        arguments.error(f"unknown table; the tables are {', '.join(table_names(given.folder))}")
     asked = given.models.split(",") if given.models else list(CONTENDERS)
     contenders = list(dict.fromkeys([REFERENCE, BOOSTING, *asked]))
     output = given.output or (PAGE if given.folder is None else Path("quality.md"))
     results = Results.kept(output.with_suffix(".json"), given.repeats)
     wanted = [(name, each, repeat) for name in names for repeat in range(given.repeats) for each in contenders]
-    again = set(asked) if given.anew and given.models else set()
+    again = set(asked) if given.again and given.models else set()
     run(results, given.folder, [each for each in wanted if each[1] in again or not results.has(*each)], given.jobs)
-    source = "tables that come with scikit-learn" if given.folder is None else f"{len(names)} tables"
+    source = "tables that are part of scikit-learn" if given.folder is None else f"{len(names)} tables"
     output.write_text(page(results, results.complete(names, contenders), contenders, source))
     print(output.read_text())
     return 0

@@ -1,4 +1,4 @@
-"""Whole maps of a large image against scikit-learn's ``predict`` in the same windows, with the same files."""
+"""Class maps of a large image, compared with scikit-learn's ``predict`` in the same windows of the same files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import discriminant as ours
-from discriminant.raster import open_image
+from discriminant.raster import MapOptions, open_image
 from discriminant.raster.classify import classify_image
 
 from .measure import Case, Contender, in_fresh_process
@@ -45,7 +45,7 @@ def _case(name: str, mine: Any, theirs: Any, bar: float) -> Case:
         image = image_file()  # made before anybody is timed
 
         def our_map() -> Path:
-            return classify_image(mine, image, folder / "ours.tif", overwrite=True).path
+            return classify_image(mine, image, folder / "ours.tif", options=MapOptions(overwrite=True)).path
 
         def their_map(threads: int) -> Path:
             return windows_by_predict(theirs, image, folder / "theirs.tif", threads)
@@ -62,7 +62,7 @@ def _case(name: str, mine: Any, theirs: Any, bar: float) -> Case:
 
 
 def windows_by_predict(model: Any, image: Path, target: Path, threads: int = 1) -> Path:
-    """A map as one would write it with rasterio and scikit-learn: read some windows, predict them, write them."""
+    """A map by rasterio and scikit-learn: windows are read, predicted and written."""
     import rasterio
 
     def predicted(values: Array) -> Array:
@@ -97,7 +97,7 @@ def training_pixels(n: int = 20_000) -> tuple[Array, Array]:
 
 
 def pixels(codes: Array, rng: np.random.Generator) -> Array:
-    """Values of pixels of these classes, bands first: normal, each class with a mean and a covariance of its own."""
+    """Normal pixels of these classes, bands first, with a mean and a covariance for each class."""
     fixed = np.random.default_rng(0)
     means = fixed.uniform(1200, 2400, (CLASSES, BANDS))
     roots = 120 * (np.eye(BANDS) + 0.5 * fixed.normal(size=(CLASSES, BANDS, BANDS)))
@@ -145,17 +145,17 @@ _PEAK = """
 import sys
 from benchmarks.raster import training_pixels
 import discriminant as ours
-from discriminant.raster.classify import classify_image
+from discriminant.raster import MapOptions, classify_image
 model = getattr(ours, sys.argv[1])().fit(*training_pixels())
-classify_image(model, sys.argv[2], sys.argv[3], overwrite=True)
+classify_image(model, sys.argv[2], sys.argv[3], options=MapOptions(overwrite=True))
 with open("/proc/self/status") as status:
     print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 """
 
 
 def facts() -> tuple[list[str], list[str]]:
-    """The most memory a fresh process holds, in MB, from its start to the end of a map."""
-    lines = ["Most resident memory of a process that makes the whole map:", ""]
+    """Peak resident memory of a new process that creates a map, in MB."""
+    lines = ["Peak resident memory of a process that creates the whole map:", ""]
     for name in ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"):
         arguments = [name, str(image_file()), str(_folder() / "memory.tif")]
         code = f"import sys; sys.argv[1:] = {arguments!r}\n{_PEAK}"

@@ -1,4 +1,4 @@
-"""What has been measured, kept beside the page: families and jobs can be run one by one, and the page shows all."""
+"""Stored measurements: families and jobs can be run separately, and the page shows all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .measure import LeftOut, Measured, Record
 
 @dataclass
 class FamilyRecords:
-    """The jobs of a family by title, further lines of its section, and the bars that those miss."""
+    """The jobs of a family by title, other measurements of its section as text, and the targets that these miss."""
 
     records: dict[str, Record] = field(default_factory=dict)
     facts: list[str] = field(default_factory=list)
     missed_facts: list[str] = field(default_factory=list)
-    #: Seconds of our own fits as something grows: panel -> line -> pairs of size and seconds.
+    #: Seconds of our own fits by size: panel -> line -> pairs of size and seconds.
     curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
     machine: str = ""
 
@@ -40,7 +40,7 @@ def save(path: Path, families: dict[str, FamilyRecords]) -> None:
 
 
 def this_machine() -> str:
-    """Processor, threads, the versions of what computes, and how busy it is."""
+    """Processor, threads, versions of the numerical packages, and load."""
     blas = next(library for library in threadpool_info() if library["user_api"] == "blas")
     names = ", ".join(f"{name} {version(name)}" for name in ("discriminant", "scikit-learn", "numpy"))
     return (
@@ -50,12 +50,12 @@ def this_machine() -> str:
 
 
 def _load() -> str:
-    """How many processes wanted to run in the last quarter of an hour: a busy machine is no place to measure."""
+    """The load average of the last 15 minutes; measurements on a busy machine are unreliable."""
     return f"{os.getloadavg()[2]:.0f}" if hasattr(os, "getloadavg") else "not known"
 
 
 def _processor() -> str:
-    """Its name as Linux knows it, or as Python does."""
+    """The name of the processor, from Linux or Python."""
     described = Path("/proc/cpuinfo")
     lines = described.read_text().splitlines() if described.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]

@@ -1,13 +1,13 @@
-"""Files larger than memory: how long a pass takes beside decoding alone, in how much memory fits run, and rivals.
+"""Files larger than memory: speed of passes, memory of fits, and comparisons with dask-ml and MLlib.
 
-    python -m benchmarks.scale make FOLDER [--rows 14000000]       seeded Parquet files, 4.5 GB when decoded
-    python -m benchmarks.scale pass FOLDER                         passes against decoding to rows, same threads
-    python -m benchmarks.scale limit FOLDER [--limit 1000000000]   fits under an enforced limit of memory
-    python -m benchmarks.scale dask FOLDER                         against dask-ml on the same cluster
-    python -m benchmarks.scale spark FOLDER [--who mllib]          against MLlib in the same session
+    python -m benchmarks.scale make FOLDER [--rows 14000000]       Parquet files from a fixed seed, 4.5 GB when decoded
+    python -m benchmarks.scale pass FOLDER                         passes and decoding to rows, on the same threads
+    python -m benchmarks.scale limit FOLDER [--limit 1000000000]   fits under an enforced memory limit
+    python -m benchmarks.scale dask FOLDER                         comparison with dask-ml on the same cluster
+    python -m benchmarks.scale spark FOLDER [--who mllib]          comparison with MLlib in the same session
 
-Each prints a line of JSON for each figure. Times are the best of several where that is affordable, taken in turns;
-CPU seconds are those of this process and its children. Data are two classes, and four in column ``k``.
+Each command prints a line of JSON for each result. Times are the best of several alternating rounds if that is
+affordable; CPU seconds are those of this process and its children. The data have two classes, and four in column ``k``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def told(**values: Any) -> None:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Seconds, CPU seconds of this process and its children that have ended, and the result."""
+    """Seconds, CPU seconds of this process and its finished children, and the result."""
     started, cpu = time.perf_counter(), os.times()
     result = work()
     spent = [after - before for before, after in zip(cpu[:4], os.times()[:4], strict=True)]
@@ -62,19 +62,19 @@ def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
 
 
 def passes(folder: Path) -> None:
-    """A pass of each kind against decoding the same files to row-major blocks, on the same threads."""
+    """Passes of each kind, and decoding of the same files to row-major blocks, on the same threads."""
     from discriminant import open_dataset
-    from discriminant.engine import reduce
+    from discriminant.losses import Logistic
     from discriminant.moments.statistic import ClassMoments
-    from discriminant.objective import ElasticNet, Logistic, Objective
+    from discriminant.objective import ElasticNet, Objective
 
     dataset = open_dataset(folder, target="y", drop=["k"])
     data = dataset.labelled()
     objective = Objective(data, Logistic(), ElasticNet(1e-3))
     theta = np.zeros(objective.shape)
     works: dict[str, Callable[[], Any]] = {
-        "decoding to rows": lambda: reduce(data, _Nothing()),
-        "moments": lambda: reduce(data, ClassMoments(2, COLUMNS)),
+        "decoding to rows": lambda: data.reduce(_Nothing()),
+        "moments": lambda: data.reduce(ClassMoments(2, COLUMNS)),
         "gradient": lambda: objective.value_and_gradient(theta),
         "hessian": lambda: objective.value_gradient_hessian(theta),
     }
@@ -90,7 +90,7 @@ def passes(folder: Path) -> None:
 
 
 class _Nothing:
-    """A statistic that looks at no row."""
+    """A statistic that ignores the rows."""
 
     def fresh(self) -> _Nothing:
         return self
@@ -103,7 +103,7 @@ class _Nothing:
 
 
 def limit(folder: Path, most: int) -> None:
-    """Fits and an evaluation under a limit of anonymous memory that the system enforces; the most that was resident."""
+    """Fits and an evaluation under an enforced limit of anonymous memory, with the peak of resident memory."""
     from discriminant import LinearDiscriminantAnalysis, LogisticRegression, evaluate, open_dataset
 
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
@@ -137,7 +137,7 @@ def limit(folder: Path, most: int) -> None:
 
 
 def against_dask(folder: Path) -> None:
-    """Ridge logistic regression on a cluster of two processes, loading included; objectives at the points reached."""
+    """Ridge logistic regression on a cluster of two processes, including loading, with the objectives reached."""
     import dask
     import dask.array as da
     import pandas as pd
@@ -177,7 +177,7 @@ def against_dask(folder: Path) -> None:
 
 
 def against_spark(folder: Path, targets: str = "yk", who: str = "both") -> None:
-    """Ridge logistic regression, two classes and four, in one session of two executors, after a first small fit."""
+    """Ridge logistic regression with two and four classes, in one session of two executors, after a warm-up fit."""
     from pyspark.ml.classification import LogisticRegression as Rival
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import SparkSession
@@ -215,7 +215,7 @@ def against_spark(folder: Path, targets: str = "yk", who: str = "both") -> None:
 
 
 def _cpu_of_tree() -> float:
-    """CPU seconds of this process and of all that descend from it."""
+    """CPU seconds of this process and of all its descendants."""
     children: dict[int, list[int]] = {}
     used: dict[int, float] = {}
     for path in glob.glob("/proc/[0-9]*/stat"):
@@ -235,8 +235,9 @@ def _cpu_of_tree() -> float:
 
 
 def _objective(dataset: Any, coef: Any, intercept: float, alpha: float) -> float:
-    """The mean loss and the penalty of the coefficients as they are, at a point."""
-    from discriminant.objective import ElasticNet, Logistic, Objective, Standardisation
+    """The mean loss plus the penalty of the original coefficients, at a point."""
+    from discriminant.losses import Logistic
+    from discriminant.objective import ElasticNet, Objective, Standardisation
 
     standard = Standardisation(np.zeros(len(coef)), np.ones(len(coef)))
     objective = Objective(dataset.labelled(), Logistic(), ElasticNet(alpha), standard=standard)

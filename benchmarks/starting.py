@@ -1,4 +1,4 @@
-"""Commands that a person waits for, on small tables: beside the loading of scikit-learn, each in a fresh process."""
+"""Start-up: commands on small tables, each in a new process, relative to the import of scikit-learn's linear models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import discriminant
 X = np.random.default_rng(0).normal(size=({ROWS}, {COLUMNS}))
 discriminant.LinearDiscriminantAnalysis().fit(X, X[:, 0] > 0)
 """
-#: How many times as long as importing scikit-learn's linear models each may take.
+#: Largest acceptable times, relative to the import of scikit-learn's linear models.
 BARS = {
     "predict": 0.4,
     "predict, by the pool of auto": 0.4,
@@ -32,12 +32,12 @@ BARS = {
 
 
 def cases() -> Iterator[Case]:
-    """None: every contender is a process."""
+    """None, because every contender is a process."""
     yield from ()
 
 
 def facts() -> tuple[list[str], list[str]]:
-    """What was found, and which bars were missed."""
+    """The results, and the missed targets."""
     with tempfile.TemporaryDirectory(prefix="discriminant-bench-") as folder:
         table, lda, auto, other = (Path(folder) / name for name in ("table.csv", "lda.dsc", "auto.dsc", "other.dsc"))
         _write_table(table)
@@ -56,16 +56,16 @@ def facts() -> tuple[list[str], list[str]]:
                 best[name] = min(best[name], _run(words))
     rival = best.pop(_RIVAL)
     lines = [
-        f"{ROWS:,} x {COLUMNS}, each in a fresh process with everything cached, best of {ROUNDS} in turn; as shares of "
-        f"`{_RIVAL}`, {rival:.2f} s:",
+        f"Time of a new process on {ROWS:,} x {COLUMNS} with warm caches, best of {ROUNDS} rounds, relative to "
+        f"`{_RIVAL}` ({rival:.2f} s):",
         "",
         *(
-            f"- {name}: {seconds / rival:.2f} ({seconds:.2f} s); the bar is {BARS[name]}"
+            f"- {name}: {seconds / rival:.2f} ({seconds:.2f} s); target: at most {BARS[name]}"
             for name, seconds in best.items()
         ),
     ]
     late = {name: seconds / rival for name, seconds in best.items() if seconds / rival > BARS[name]}
-    return lines, [f"MISSED: {name} takes {share:.2f}, the bar is {BARS[name]}" for name, share in late.items()]
+    return lines, [f"{name}: {share:.2f}, target at most {BARS[name]}" for name, share in late.items()]
 
 
 def _write_table(path: Path) -> None:

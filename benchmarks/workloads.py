@@ -1,4 +1,4 @@
-"""Seeded data to fit."""
+"""Simulated data with fixed seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 
 def gaussian_classes(n: int, p: int, n_classes: int, seed: int = 0) -> tuple[Array, Array]:
-    """Classes that overlap, with correlated columns."""
+    """Overlapping normal classes with correlated columns."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     means = 0.5 * rng.normal(size=(n_classes, p))
@@ -41,7 +41,7 @@ def gene_expression(n: int, p: int, seed: int = 0) -> tuple[Array, Array]:
 
 
 def coded_sequences(n: int = 106, length: int = 57, seed: int = 0) -> tuple[Array, Array]:
-    """Sequences of four letters, each place a column of 0 and 1 for each letter; a third of them tell the class."""
+    """Sequences of four letters, coded by indicators of the letter at each place; a third of them have effects."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
     letters, usual = rng.integers(0, 4, (n, length)), rng.integers(0, 4, length)
@@ -70,7 +70,7 @@ def softmax_rows(n: int, p: int, n_classes: int, seed: int = 0, correlated: bool
 
 
 def periodic_rows(n: int, p: int, shuffled: bool) -> tuple[Array, Array]:
-    """Every eighth row is of the second class, all others are of the first; or the same rows in random order."""
+    """Rows of which every eighth belongs to the second class, or the same rows in random order."""
     X, y = logistic_rows(n, p)
     runs = min(np.count_nonzero(y == 0) // 7, np.count_nonzero(y))
     first, second = np.flatnonzero(y == 0)[: 7 * runs].reshape(-1, 7), np.flatnonzero(y)[:runs]
@@ -88,7 +88,7 @@ def text_like(n: int = 100_000, p: int = 50_000, words: int = 70, seed: int = 0)
 
 
 def text_of_topics(n: int = 20_000, p: int = 30_000, words: int = 80, n_classes: int = 20) -> tuple[Any, Array]:
-    """Such rows of many classes."""
+    """Sparse rows of log word counts with Zipf's frequencies, and many classes."""
     rng = np.random.default_rng(0)
     X = _word_counts(rng, n, p, words)
     scores = X @ (rng.normal(size=(p, n_classes)) * (rng.random((p, 1)) < 0.3))
@@ -105,7 +105,7 @@ def _word_counts(rng: np.random.Generator, n: int, p: int, words: int) -> Any:
 
 
 def tf_idf_text() -> tuple[Any, Array]:
-    """Counts times the logarithm of how rare a word is, each row divided by its length."""
+    """Log counts times inverse document frequencies, with rows of unit length."""
     X, y = text_like()
     X.data *= np.log(X.shape[0] / np.maximum(np.bincount(X.indices, minlength=X.shape[1]), 1))[X.indices]
     return _of_unit_length(X), y
@@ -116,6 +116,6 @@ def _of_unit_length(X: Any) -> Any:
 
 
 def unit_length_text() -> tuple[Any, Array]:
-    """The same, each row divided by its length."""
+    """Sparse rows of log word counts, with rows of unit length."""
     X, y = text_like()
     return _of_unit_length(X), y

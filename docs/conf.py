@@ -1,4 +1,4 @@
-"""The site: pages in Markdown, a gallery of examples that are run, a reference read from docstrings.
+"""The site: pages in Markdown, a gallery of examples that are run, and a reference from docstrings.
 
 Nothing is fetched, neither when the site is built nor when it is read: formulas are MathML, figures are drawn by the
 plotly that is installed, and the theme brings its own fonts.
@@ -43,7 +43,7 @@ exclude_patterns = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 default_role = "code"
 templates_path = ["_templates"]
-suppress_warnings = ["config.cache"]  # of the gallery, which holds functions
+suppress_warnings = ["config.cache"]  # the settings of the gallery contain functions
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
@@ -61,7 +61,7 @@ sphinx_gallery_conf = {
     "image_scrapers": (PlotlyScraper(),),
     "reset_modules": (begin_example,),
     "capture_repr": (),
-    "write_computation_times": False,  # its pages would fetch scripts
+    "write_computation_times": False,  # its pages would download scripts
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
@@ -87,16 +87,16 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
 }
 
-# Examples speak to readers: what a model remarks on its data is part of them, what libraries say of each other is not.
+# Warnings about data are part of the examples; deprecation warnings of other packages are not.
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 
 
 def _is_not_ours(app, kind, name, member, skip, options):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    """Methods that other packages define and document: scikit-learn's routing, the methods of exceptions."""
+    """Whether a method is defined by another package: scikit-learn's routing, the methods of exceptions."""
     owner = getattr(member, "__module__", None) or getattr(getattr(member, "__objclass__", None), "__module__", "")
     return True if callable(member) and not owner.startswith("discriminant") else None
 
 
 def setup(app):  # type: ignore[no-untyped-def]
-    """Leave what is not ours out of the reference."""
+    """Exclude members of other packages from the reference."""
     app.connect("autodoc-skip-member", _is_not_ours)

@@ -22,6 +22,17 @@ settings.register_profile(
 )
 
 
+def pytest_addoption(parser):
+    parser.addoption("--messages", metavar="FILE", help="record the messages that tests make, for messages.py")
+
+
+def pytest_configure(config):
+    if config.getoption("--messages"):
+        from tests.recorder import record
+
+        record(config.getoption("--messages"))
+
+
 def pytest_make_parametrize_id(val, argname):
     """Bytes are named by their parameter: packed ones hold the time of day, and each worker would name another test."""
     return argname if isinstance(val, bytes) else None

@@ -19,7 +19,6 @@ from discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.data import labelled_rows
-from discriminant.engine import reduce
 from discriminant.errors import CollinearityWarning
 from discriminant.moments.statistic import ClassMoments
 
@@ -89,7 +88,7 @@ def output(model, X):
 def class_moments(X, y, sample_weight=None, **kind):
     """The `ClassMoments` of these rows in one pass."""
     data = labelled_rows(X, y, sample_weight)
-    return reduce(data, ClassMoments(len(data.classes), data.rows.n_columns, **kind))
+    return data.reduce(ClassMoments(len(data.classes), data.rows.n_columns, **kind))
 
 
 def fitted_state(model):

@@ -21,7 +21,7 @@ def linear_regression(X, response, weight=None):
     coef = factor.solve(cross[None])
     residual = float(total - 2 * coef[0] @ cross + coef[0] @ scatter @ coef[0])
     variance = residual / (n - p - 1)
-    spheres, towards_mean = factor.from_sphere(np.eye(factor.rank)), factor.to_sphere(mean[None, :p])[0]
+    spheres, towards_mean = factor.from_whitened(np.eye(factor.rank)), factor.whiten(mean[None, :p])[0]
     return SimpleNamespace(
         coef=coef[0],
         intercept=mean[p] - mean[:p] @ coef[0],

@@ -1,4 +1,4 @@
-"""Problems for support vector machines, and the proof that a solution is one, computed anew with more digits."""
+"""Problems for support vector machines, and the proof that a solution is one, computed with more digits."""
 
 from dataclasses import dataclass
 
@@ -75,7 +75,7 @@ def problem(kind, seed, weighted=False):
 class Proof:
     """A soft margin with its multipliers, and what follows from them by arithmetic alone.
 
-    The minimum lies between ``dual``, which any feasible multipliers bound it by, and ``primal``.
+    The minimum is between ``dual``, a bound from feasible multipliers, and ``primal``.
     """
 
     primal: float
@@ -110,20 +110,20 @@ def proof(model, X, y, weight=None, column=0):
     slacks, spare = np.maximum(1 - sign * score, 0), np.maximum(sign * score - 1, 0)
     squared = model.loss == "squared_hinge"
     feasible = _balanced(alpha, sign) if model.fit_intercept else alpha
-    pull = (feasible * sign) @ (X - centre if model.fit_intercept else X)
-    bent = np.sum(feasible[feasible > 0] ** 2 / (4 * cost[feasible > 0])) if squared else 0
+    implied = (feasible * sign) @ (X - centre if model.fit_intercept else X)
+    conjugate = np.sum(feasible[feasible > 0] ** 2 / (4 * cost[feasible > 0])) if squared else 0
     terms = 1 + np.abs(X - centre) @ np.abs(coef)
     summed = 1e-15 * feasible @ np.linalg.norm((X - centre).astype(float), axis=1)
     return Proof(
         primal=float(coef @ coef / 2 + cost @ (slacks**2 if squared else slacks)),
-        dual=float(feasible.sum() - pull @ pull / 2 - bent),
+        dual=float(feasible.sum() - implied @ implied / 2 - conjugate),
         alpha=alpha.astype(float),
         cost=cost.astype(float),
         slacks=slacks.astype(float),
         spare=spare.astype(float),
-        stray=float((coef - pull) @ (coef - pull) / 2),
+        stray=float((coef - implied) @ (coef - implied) / 2),
         unbalanced=float(abs(alpha @ sign) / alpha.sum()) if model.fit_intercept and alpha.any() else 0.0,
-        rounding=float(1e-15 * cost @ terms + summed * (summed + np.sqrt(pull @ pull))),
+        rounding=float(1e-15 * cost @ terms + summed * (summed + np.sqrt(implied @ implied))),
     )
 
 

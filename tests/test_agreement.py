@@ -30,10 +30,10 @@ from discriminant import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
+from discriminant.data import fold_of_rows
 from discriminant.decision.posteriors import TEMPERATURES
 from discriminant.folds import HeldOut
 from discriminant.moments.covariance import SHRINKAGE_GRID
-from discriminant.moments.statistic import fold_of_rows
 from helpers import class_moments, normal_classes
 
 PRIORS = [0.2, 0.5, 0.3]

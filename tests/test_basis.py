@@ -116,7 +116,7 @@ def test_a_pool_is_the_weighted_mean_of_posteriors():
     expected = sum(w * softmax(rule.scores(X), axis=1) for w, rule in zip(weights, rules, strict=True))
     np.testing.assert_allclose(np.exp(pool.scores(X)), expected, rtol=1e-12)
     assert pool.sizes == (3, 3)
-    spread = pool.spread_over(np.array([True, False, True, True]))
+    spread = pool.expand_classes(np.array([True, False, True, True]))
     np.testing.assert_allclose(np.exp(spread.scores(X))[:, [0, 2, 3]], expected, rtol=1e-12)
     assert (np.exp(spread.scores(X))[:, 1] == 0).all()
 

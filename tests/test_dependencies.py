@@ -1,4 +1,4 @@
-"""A package that is missing, too old or broken is named with the version found and the version needed."""
+"""A package that is missing, too old or broken is named with the version found and the version required."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from importlib import metadata
 
 import pytest
 
-from discriminant.dependencies import Need, needs
+from discriminant.dependencies import Requirement, requirements
 
 BROKEN = 'raise ImportError("its compiled part failed to import")'
 OTHER_BINARY = 'raise ValueError("numpy.dtype size changed, may indicate binary incompatibility")'
@@ -34,7 +34,7 @@ def run(folder, *arguments):
 
 COMMAND = "from discriminant.__main__ import main; main()"
 PYTHON = "import discriminant; discriminant.LinearDiscriminantAnalysis().fit([[0], [1], [2], [4]], [0, 0, 1, 1])"
-EXTRA = "from discriminant.raster.image import extra; extra"
+EXTRA = "from discriminant.raster.files import extra; extra"
 CASES = {
     "too old for the command line": ("typer", "0.0.1", EMPTY, COMMAND, "--version"),
     "broken for the command line": ("typer", "99.0", BROKEN, COMMAND, "--version"),
@@ -61,33 +61,33 @@ def test_a_package_at_fault_is_named_with_both_versions(tmp_path, name, version,
     folder.mkdir()
     installed(folder, name, version, code)
     found = run(folder, *(part.format(table=table) for part in arguments))
-    said = found.stderr.strip().splitlines()[-1]
-    needed = next(need.wanted for need in needs() if need.name == name)
+    error_line = found.stderr.strip().splitlines()[-1]
+    required = next(one.specifier for one in requirements() if one.name == name)
     assert found.returncode == 1
-    assert f"{name} {version} " in said
-    assert needed in said
-    assert "pip install" in said
+    assert f"{name} {version} " in error_line
+    assert required in error_line
+    assert "pip install" in error_line
     assert "should not happen" not in found.stderr
     if arguments[0] == COMMAND:
         assert "Traceback" not in found.stderr
 
 
-def test_needs_are_those_of_the_metadata():
+def test_requirements_are_those_of_the_metadata():
     listed = metadata.requires("discriminant")
-    assert len(needs()) == len(listed) > 10
-    assert {need.extra for need in needs()} >= {None, "onnx", "raster"}
-    assert [need.fault for need in needs()] == [None] * len(listed)
+    assert len(requirements()) == len(listed) > 10
+    assert {one.extra for one in requirements()} >= {None, "onnx", "raster"}
+    assert [one.problem for one in requirements()] == [None] * len(listed)
 
 
 @pytest.mark.parametrize(
-    ("least", "fault"),
+    ("minimum", "problem"),
     [("0.1", None), (metadata.version("numpy"), None), ("999", "too old"), ("", None)],
     ids=["newer", "the same", "older", "any"],
 )
-def test_versions_are_compared_by_their_numbers(least, fault):
-    assert (Need("numpy", least).fault is None) == (fault is None)
-    assert fault is None or re.search(fault, Need("numpy", least).fault)
+def test_versions_are_compared_by_their_numbers(minimum, problem):
+    assert (Requirement("numpy", minimum).problem is None) == (problem is None)
+    assert problem is None or re.search(problem, Requirement("numpy", minimum).problem)
 
 
-def test_a_package_that_is_not_there_is_told_so():
-    assert Need("no-such-package", "1.0").fault == "no-such-package>=1.0 is not installed"
+def test_a_missing_package_is_reported():
+    assert Requirement("no-such-package", "1.0").problem == "no-such-package>=1.0 is not installed"

@@ -8,7 +8,7 @@ from numpydoc.docscrape import ClassDoc, FunctionDoc
 from numpydoc.validate import validate
 
 import discriminant
-from discriminant import datasets, errors, figures, raster, solvers, theory
+from discriminant import datasets, effects, errors, figures, raster, solvers, theory
 from discriminant.results import Result
 
 #: Not asked for: an extended summary (ES01), an infinitive in the first line (SS05), a returned value described a
@@ -23,7 +23,7 @@ OF_A_RESULT = {"EX01", "PR01"}
 def public_objects():
     """Every public function and class by its address, each once."""
     found = {}
-    for module in (discriminant, datasets, figures, raster, solvers, theory):
+    for module in (discriminant, datasets, effects, figures, raster, solvers, theory):
         for name in module.__all__:
             thing = getattr(module, name)
             if callable(thing):

@@ -81,6 +81,10 @@ def folder(tmp_path, monkeypatch):
     table.to_csv("patients.csv", index=False)
     patients(60, 1).to_csv("test.csv", index=False)
     patients(60, 2).to_csv("new.csv", index=False)
+    for name, seed in (("survey.csv", 3), ("survey-test.csv", 4), ("survey-calibration.csv", 5)):
+        asked = patients(150, seed)
+        satisfaction = pd.cut(asked.age + 5 * asked.dose, [-np.inf, 50, 65, np.inf], labels=["low", "medium", "high"])
+        asked[["bmi", "age", "sex"]].assign(satisfaction=satisfaction).to_csv(name, index=False)
     Path("costs.csv").write_text("truth,benign,malignant\nbenign,0,1\nmalignant,20,0\n", encoding="utf-8")
     return table
 

@@ -23,7 +23,7 @@ from discriminant import (
     SupportVectorClassifier,
 )
 from discriminant.data import as_rows, labelled_rows
-from discriminant.engine import blas_threads, in_order, map_rows, one_blas_thread, reduce, worker_count, workspace
+from discriminant.engine import blas_threads, in_order, map_rows, one_blas_thread, worker_count, workspace
 from discriminant.errors import ParameterError
 from helpers import normal_classes, output
 
@@ -60,14 +60,14 @@ def uneven(block):
 
 @any_jobs
 def test_statistics_are_merged_in_the_order_of_the_rows(n_jobs):
-    total = reduce(DATA, Starts(uneven), n_jobs)
+    total = DATA.reduce(Starts(uneven), n_jobs)
     assert len(total.seen) > 5
     assert total.seen == sorted(set(total.seen))
 
 
 def test_the_statistic_given_is_left_empty():
     given = Starts()
-    reduce(DATA, given, 2)
+    DATA.reduce(given, 2)
     assert given.seen == []
 
 
@@ -96,7 +96,7 @@ def test_an_error_in_a_worker_reaches_the_caller_and_blas_gets_its_threads_back(
     with threadpool_limits(2, user_api="blas"):
         before = blas_counts()
         with pytest.raises(Broken):
-            reduce(DATA, Starts(fail_in_the_middle), n_jobs)
+            DATA.reduce(Starts(fail_in_the_middle), n_jobs)
         assert blas_counts() == before
 
 
@@ -112,9 +112,9 @@ def test_an_error_while_writing_reaches_the_caller(n_jobs):
 def test_an_error_leaves_the_threads_fit_for_the_next_reduction():
     for _ in range(3):
         with pytest.raises(Broken):
-            reduce(DATA, Starts(fail_in_the_middle), 4)
+            DATA.reduce(Starts(fail_in_the_middle), 4)
     before = threading.active_count()
-    reduce(DATA, Starts(), 4)
+    DATA.reduce(Starts(), 4)
     assert threading.active_count() == before
 
 
@@ -123,7 +123,7 @@ def test_blas_has_one_thread_while_the_engine_runs(n_jobs):
     inside = []
     with threadpool_limits(2, user_api="blas"):
         before = blas_counts()
-        reduce(DATA, Starts(lambda block: inside.append(blas_counts())), n_jobs)
+        DATA.reduce(Starts(lambda block: inside.append(blas_counts())), n_jobs)
         assert blas_counts() == before
     assert all(count == 1 for counts in inside for count in counts)
 
@@ -188,7 +188,7 @@ def all_numbers(model, X, y, weight):
     found = {name: value for name, value in vars(fitted).items() if isinstance(value, (np.ndarray, float))}
     solution = getattr(fitted, "solution_", None)
     if solution is not None:
-        names = ("theta", "objective", "gradient_norm", "excess", "duality_gap")
+        names = ("theta", "objective", "gradient_norm", "suboptimality", "duality_gap")
         found |= {name: getattr(solution, name) for name in names}
     found["output"] = output(fitted, X)
     return {name: np.asarray(value).tobytes() for name, value in found.items()}
@@ -214,8 +214,8 @@ def test_one_caller_fails_while_another_goes_on():
     with threadpool_limits(2, user_api="blas"):
         before = blas_counts()
         with ThreadPoolExecutor(2) as pool:
-            bad = pool.submit(reduce, DATA, Starts(fail_in_the_middle), 2)
-            good = pool.submit(reduce, DATA, Starts(uneven), 2)
+            bad = pool.submit(DATA.reduce, Starts(fail_in_the_middle), 2)
+            good = pool.submit(DATA.reduce, Starts(uneven), 2)
         assert isinstance(bad.exception(), Broken)
         assert good.result().seen == sorted(good.result().seen)
         assert blas_counts() == before
@@ -223,8 +223,8 @@ def test_one_caller_fails_while_another_goes_on():
 
 def test_a_reduction_inside_a_reduction():
     inner = labelled_rows(np.arange(200_000.0).reshape(-1, 2), np.arange(100_000) % 2)
-    expected, found = reduce(inner, Starts(), 1).seen, []
-    reduce(DATA, Starts(lambda block: found.append(reduce(inner, Starts(), 2).seen)), 3)
+    expected, found = inner.reduce(Starts(), 1).seen, []
+    DATA.reduce(Starts(lambda block: found.append(inner.reduce(Starts(), 2).seen)), 3)
     assert len(found) > 5
     assert all(seen == expected for seen in found)
 
@@ -232,13 +232,13 @@ def test_a_reduction_inside_a_reduction():
 def test_few_rows_stay_on_the_calling_thread():
     threads = []
     few = labelled_rows(np.ones((10, 2)), [0, 1] * 5)
-    reduce(few, Starts(lambda block: threads.append(threading.current_thread())), 4)
+    few.reduce(Starts(lambda block: threads.append(threading.current_thread())), 4)
     assert threads == [threading.current_thread()]
 
 
 def test_many_rows_go_to_several_threads():
     meeting, others = threading.Barrier(3), []
-    first = [span[0] for span in DATA.spans[:3]]
+    first = [partition[0] for partition in DATA.partitions[:3]]
 
     def meet(block):
         """Goes on when three threads are here at once."""
@@ -246,7 +246,7 @@ def test_many_rows_go_to_several_threads():
             meeting.wait(timeout=60)
             others.append(threading.current_thread() is not threading.main_thread())
 
-    reduce(DATA, Starts(meet), 3)
+    DATA.reduce(Starts(meet), 3)
     assert others == [True] * 3
 
 
@@ -321,7 +321,7 @@ def test_no_task_is_under_way_after_a_signal_has_ended_the_wait():
         signal.signal(signal.SIGALRM, before)
 
 
-def test_no_task_is_under_way_after_results_are_closed():
+def test_no_task_is_running_after_results_are_closed():
     running = set()
     with closing(in_order(at_work(running), [1, 2, 3, 0, 4, 5, 6], n_jobs=2)) as results:
         next(results)

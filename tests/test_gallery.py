@@ -35,10 +35,10 @@ def test_an_example_runs_and_shows_a_figure(path, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_says_what_it_replays(path):
+def test_an_example_names_its_subject_in_the_notes(path):
     words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     assert words.splitlines()[1].startswith("===")
-    assert re.search(r"\*(Replays (?:[DGLCEI]\d+|geometry)\b|Our own)", words), words
+    assert re.search(r"\*(Reproduces (?:[DGLCEI]\d+|geometry)\b|Not in the notes)", words), words
 
 
 def test_every_section_of_the_gallery_has_a_heading():

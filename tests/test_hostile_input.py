@@ -112,6 +112,13 @@ def sparse(**changes):
     return matrix
 
 
+def as_matrix(values):
+    """A matrix, of which NumPy warns that it may be removed one day."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return np.asmatrix(values)
+
+
 ROWS = {
     "tiny": X * 1e-308,
     "denormal": X * 5e-324,
@@ -150,7 +157,7 @@ ROWS = {
     "raw bytes": np.zeros((N, 3), dtype="V8"),
     "masked": np.ma.masked_array(X, X > 1),
     "masked, none": np.ma.masked_array(X),
-    "matrix": np.asmatrix(X),
+    "matrix": as_matrix(X),
     "read from a buffer": memoryview(X.copy()),
     "columns first": np.asfortranarray(X),
     "backwards": X[::-1, ::-1],
@@ -397,7 +404,7 @@ def test_any_weights_are_used_or_refused_in_our_words(make):
         assert failures(WEIGHTS, lambda weight: tried(make, X, y, weight)) == {}
 
 
-SOUND_WORDS = "not a sound sparse matrix.*build it anew"
+SPARSE = "sparse matrix"
 UNSOUND = {
     "column beyond the last": ("indices", lambda part: part + 1_000_000),
     "column before the first": ("indices", lambda part: part - 100),
@@ -415,16 +422,16 @@ def test_a_sparse_matrix_whose_indices_lead_nowhere_is_refused(kind, part, chang
     model = GaussianNB().fit(X, y)
     setattr(matrix, part, change(getattr(matrix, part)))
     for call in (lambda: GaussianNB().fit(matrix, y), lambda: model.predict(matrix)):
-        with pytest.raises(InputError, match=SOUND_WORDS):
+        with pytest.raises(InputError, match=SPARSE):
             call()
-    with pytest.raises(InputError, match=SOUND_WORDS):
+    with pytest.raises(InputError, match=SPARSE):
         OneVsRest(GaussianNB()).fit(matrix, y)
 
 
 def test_coordinates_beyond_the_shape_are_refused():
     matrix = sparse().tocoo()
     matrix.coords = (matrix.coords[0] + 100, matrix.coords[1])
-    with pytest.raises(InputError, match=SOUND_WORDS):
+    with pytest.raises(InputError, match=SPARSE):
         LinearDiscriminantAnalysis().fit(matrix, y)
 
 
@@ -471,7 +478,7 @@ def test_values_that_overflow_are_refused_without_warnings_of_numpy(model, size,
 def test_scores_whose_difference_overflows_are_refused():
     model = LinearDiscriminantAnalysis().fit([[0.0], [1.0], [2.0], [1.5], [2.5], [3.0]], [0, 0, 0, 1, 1, 1])
     assert np.isfinite(model.decision_function([[1e307]])).all()
-    with pytest.raises(InputError, match="too large to score"):
+    with pytest.raises(InputError, match="too large"):
         model.decision_function([[1.7e308]])
 
 

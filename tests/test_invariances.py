@@ -34,9 +34,9 @@ from discriminant import (
     fit_all,
 )
 from discriminant.data import Block, labelled_rows
-from discriminant.engine import reduce
 from discriminant.errors import DiscriminantWarning, InputError
-from discriminant.moments.statistic import ClassMoments, Needs, ThinMoments, merged
+from discriminant.moments.folds import MomentsSpec, merged
+from discriminant.moments.statistic import ClassMoments, RowMoments
 from helpers import (
     CROSS_VALIDATED,
     MANY_ROWS,
@@ -55,12 +55,12 @@ every_model = pytest.mark.parametrize("name", MODELS)
 without_folds = pytest.mark.parametrize("name", [n for n in MODELS if n not in CROSS_VALIDATED])
 
 KINDS = [
-    {"grain": "diagonal"},
-    {"grain": "pooled"},
-    {"grain": "class"},
-    {"grain": "class", "fourth": True},
-    {"grain": "pooled", "pools": 3},
-    {"grain": "class", "fourth": True, "pools": 3},
+    {"structure": "diagonal"},
+    {"structure": "pooled"},
+    {"structure": "class"},
+    {"structure": "class", "fourth": True},
+    {"structure": "pooled", "pools": 3},
+    {"structure": "class", "fourth": True, "pools": 3},
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
 SUMS = ("counts", "weight", "mean", "scatter", "fourth_power", "cubed")
@@ -68,7 +68,7 @@ SUMS = ("counts", "weight", "mean", "scatter", "fourth_power", "cubed")
 
 def assert_same_moments(first, second, rtol=1e-12):
     """Equal to ``rtol`` of the largest entry, sum by sum."""
-    assert (first.grain, first.fourth, first.pools) == (second.grain, second.fourth, second.pools)
+    assert (first.structure, first.fourth, first.pools) == (second.structure, second.fourth, second.pools)
     for name in SUMS:
         if hasattr(first, name):
             one, other = getattr(first, name), getattr(second, name)
@@ -219,7 +219,7 @@ IN_UNITS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:No pass was without mistakes")
+@pytest.mark.filterwarnings("ignore:The perceptron did not converge")
 @pytest.mark.parametrize("name", [*IN_ANY_UNITS, *IN_UNITS])
 def test_units_matter_where_there_is_shrinkage_a_margin_or_a_distance_and_nowhere_else(name):
     X, y = normal_classes(p=3, K=2)
@@ -350,18 +350,18 @@ def test_merging_is_associative_and_commutative(kind, sizes, offset):
     assert_same_moments(sum_of(a, b), sum_of(b, a), rtol=1e-10 if offset else 1e-12)
 
 
-@pytest.mark.parametrize("grain", ["diagonal", "pooled", "class"])
+@pytest.mark.parametrize("structure", ["diagonal", "pooled", "class"])
 @pytest.mark.parametrize("cut", [3, 30, 57])
-def test_merged_parts_are_the_whole(grain, cut):
+def test_merged_parts_are_the_whole(structure, cut):
     """Also where a part has fewer rows than columns and is kept as rows."""
     X, y = normal_classes(n=60, p=8)
     X, y = X[np.argsort(-y, kind="stable")], np.sort(y)[::-1].copy()
     parts = []
     for rows in (slice(None, cut), slice(cut, None)):
         data = labelled_rows(X[rows], y[rows], classes=np.arange(3))
-        parts.append(reduce(data, Needs(grain).statistic(data.n_rows, 3, 8)))
+        parts.append(data.reduce(MomentsSpec(structure).statistic(data.n_rows, 3, 8)))
     before = copy.deepcopy(parts)
-    assert_same_moments(merged(*parts), class_moments(X, y, grain=grain))
+    assert_same_moments(merged(*parts), class_moments(X, y, structure=structure))
     for part, untouched in zip(parts, before, strict=True):
         assert_array_equal(part.mean, untouched.mean)
         assert part.n_rows == untouched.n_rows
@@ -370,7 +370,7 @@ def test_merged_parts_are_the_whole(grain, cut):
 @every_kind
 def test_rows_kept_as_rows_have_the_moments_of_their_sums(kind):
     X, y, weight = weighted_rows(20)
-    thin, dense = ThinMoments(3, 4, **kind), ClassMoments(3, 4, **kind)
+    thin, dense = RowMoments(3, 4, **kind), ClassMoments(3, 4, **kind)
     thin.update(Block(X, y, weight))
     dense.update(Block(X, y, weight))
     assert_same_moments(thin.dense(), dense)
@@ -408,7 +408,7 @@ def several_blocks():
 @pytest.mark.parametrize("n_jobs", [2, 3, 7, -1, None])
 def test_threads_change_no_bit(name, n_jobs, several_blocks):
     X, y = several_blocks
-    assert len(labelled_rows(X, y).spans) > 1
+    assert len(labelled_rows(X, y).partitions) > 1
     alone, many = (make_model(name, n_jobs=jobs).fit(X, y) for jobs in (1, n_jobs))
     assert_array_equal(output(alone, X), output(many, X))
     assert_array_equal(alone.predict(X), many.predict(X))

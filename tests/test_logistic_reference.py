@@ -15,7 +15,7 @@ UCLA, LBW, ENDOMETRIAL, VOWEL = (reference(name) for name in ("ucla_admit", "lbw
 
 
 def assert_published(figures, key, actual):
-    """Terms by name, whatever their order, or plain figures."""
+    """Terms by name, in any order, or plain figures."""
     expected = figures["expected"][key]
     if isinstance(expected, dict):
         assert set(actual) == set(expected)

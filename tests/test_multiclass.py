@@ -141,7 +141,7 @@ class TestDecoding:
         assert decoded.argmax() == 1
 
     def test_scores_of_another_code(self):
-        with pytest.raises(InputError, match="has 3 columns, got scores of 4"):
+        with pytest.raises(InputError, match=r"4 columns.* 3"):
             one_vs_rest(3).decode(np.zeros((2, 4)), "votes")
 
     @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ class TestDecoding:
     @pytest.mark.parametrize("decoding", ["votes", "confidence", "votes+confidence"])
     def test_votes_need_columns_of_a_class_s_own(self, decoding):
         code = Codebook([[-1, -1], [-1, 1], [1, -1], [1, 1]])
-        with pytest.raises(ParameterError, match="rows 0 and 1 of this code have none"):
+        with pytest.raises(ParameterError, match="rows 0 and 1"):
             code.decode(np.zeros((1, 2)), decoding)
 
 
@@ -262,12 +262,12 @@ class TestRandomCodes:
     @pytest.mark.parametrize(
         ("maker", "K", "length", "message"),
         [
-            (dense_code, 4, 8, "more than the 7 different columns that 4 classes allow"),
-            (sparse_code, 3, 7, "more than the 6 different columns that 3 classes allow"),
-            (dense_code, 9, 3, "length must be a whole number, at least 4, got 3"),
-            (sparse_code, 10, 2, "length must be a whole number, at least 3, got 2"),
-            (dense_code, 9, 5.0, "length must be a whole number"),
-            (dense_code, 30, 5, "None of 300 random codes of length 5 tells all 30 classes apart"),
+            (dense_code, 4, 8, "length=8.*4 classes"),
+            (sparse_code, 3, 7, "length=7.*3 classes"),
+            (dense_code, 9, 3, "length.* 4.* 3"),
+            (sparse_code, 10, 2, "length.* 3.* 2"),
+            (dense_code, 9, 5.0, "length"),
+            (dense_code, 30, 5, "length 5 .*30 classes"),
         ],
     )
     def test_lengths_that_cannot_be(self, maker, K, length, message):
@@ -276,7 +276,7 @@ class TestRandomCodes:
 
     def test_an_exhaustive_code_of_many_classes_is_refused_with_its_size(self):
         assert exhaustive_code(12).n_columns == 2047
-        with pytest.raises(ParameterError, match="13 classes has 4,095 columns; at most 12"):
+        with pytest.raises(ParameterError, match=r"13 classes.*4,095.* 12"):
             exhaustive_code(13)
 
     @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ class TestRandomCodes:
     )
     @pytest.mark.parametrize("K", [1, 0, 2.5, True])
     def test_there_are_at_least_two_classes(self, maker, K):
-        with pytest.raises(ParameterError, match="n_classes must be a whole number, at least 2"):
+        with pytest.raises(ParameterError, match="n_classes"):
             maker(K)
 
 
@@ -294,20 +294,20 @@ class TestTablesThatCannotWork:
         [
             ([[1, -1], [-1, 1], [1, -1]], "Rows 0 and 2 of the code are equal"),
             ([[1, 1], [-1, -1], [0, 0]], "Row 2 of the code is all 0"),
-            ([[1, 1], [-1, 0], [-1, 1]], "Column 1 of the code does not have both -1 and \\+1"),
-            ([[0, 1], [1, 0], [1, 1]], "write codes of 0 and 1 as 2 \\* code - 1"),
+            ([[1, 1], [-1, 0], [-1, 1]], "Column 1 of the code must have both -1 and \\+1"),
+            ([[0, 1], [1, 0], [1, 1]], "codes of 0 and 1 with 2 \\* code - 1"),
             ([[1, 1, -1], [-1, 1, 1], [-1, -1, 1]], "Columns 0 and 2 of the code are complementary"),
             ([[1, -1, 1], [-1, 1, -1], [-1, -1, -1]], "Columns 0 and 2 of the code are equal"),
             ([[0, 0], [1, -1], [-1, 1]], "Row 0 of the code is all 0"),
             ([[1], [-2]], "row 1, column 0 is -2"),
             ([[1, 0.5], [-1, 1]], "row 0, column 1 is 0.5"),
             ([[1, np.nan], [-1, 1]], "row 0, column 1 is nan"),
-            ([1, -1], "got shape \\(2,\\)"),
-            ([[1, -1]], "got shape \\(1, 2\\)"),
-            (np.empty((3, 0)), "got shape \\(3, 0\\)"),
-            ([["a"], ["b"]], "table of -1, 0 and \\+1"),
-            ([[1, -1], [1]], "table of -1, 0 and \\+1"),
-            (None, "table of -1, 0 and \\+1|got shape"),
+            ([1, -1], "shape \\(2,\\)"),
+            ([[1, -1]], "shape \\(1, 2\\)"),
+            (np.empty((3, 0)), "shape \\(3, 0\\)"),
+            ([["a"], ["b"]], "-1, 0 and \\+1"),
+            ([[1, -1], [1]], "-1, 0 and \\+1"),
+            (None, "-1, 0 and \\+1|shape"),
         ],
     )
     def test_they_are_refused(self, matrix, message):
@@ -381,7 +381,7 @@ class TestAmbiguity:
             assert_array_equal(ambiguous(np.array([[-2.0], [0.0], [1.0]]), codebook, by).counts, 1)
 
     def test_an_unknown_count(self):
-        with pytest.raises(ParameterError, match="by must be 'votes' or 'hamming', got 'loss'"):
+        with pytest.raises(ParameterError, match=r"by .*'votes'.*'hamming'.*'loss'"):
             ambiguous(np.zeros((1, 3)), one_vs_rest(3), by="loss")
 
     def test_scores_must_be_finite(self):

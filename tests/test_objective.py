@@ -1,4 +1,4 @@
-"""The objective: derivatives are those of the values; rows count as their weights say, in whatever form they come."""
+"""The objective: derivatives agree with values; weights count rows; all forms of rows are equivalent."""
 
 import pickle
 from dataclasses import replace
@@ -8,9 +8,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from discriminant.data import Block, drawn, labelled_rows, with_offset
+from discriminant.data import Block, LabelledRows, labelled_rows, stratified_subsample, with_offset
 from discriminant.errors import ParameterError
-from discriminant.objective import ElasticNet, Logistic, Objective, SmoothedHinge, Softmax, SquaredHinge
+from discriminant.losses import Logistic, SmoothedHinge, Softmax, SquaredHinge
+from discriminant.objective import ElasticNet, Objective
 
 STEP = 1e-6
 each_loss = pytest.mark.parametrize(("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (Softmax(), 3)])
@@ -25,7 +26,7 @@ def rows_of(K, n=200, p=4, seed=0):
 
 
 def everything(objective, theta):
-    """All there is to know at a point, in the units of the columns as they are."""
+    """Value and derivatives at a point, in the units of the data."""
     value, gradient, hessian = objective.value_gradient_hessian(theta)
     return value, gradient, hessian, objective.hessian_product(theta)(theta), *objective.column_curvatures(theta)
 
@@ -37,7 +38,7 @@ def test_large_blocks_of_several_classes_agree_with_their_hessian(K, kind, known
     n, p = 40_003 // K, 30  # each block has more multiplications than a small product
     X, y, weight, rng = rows_of(K, n, p)
     data = labelled_rows(X.astype(kind), y, weight)
-    assert {block.X.size * K > 1_000_000 for span in data.spans for block in data.blocks(span)} == {True}
+    assert {block.X.size * K > 1_000_000 for partition in data.partitions for block in data.blocks(partition)} == {True}
     data = with_offset(data, rng.normal(size=(n, K))) if known else data
     objective = Objective(data, Softmax(), ElasticNet(0.1))
     theta, direction = 0.3 * rng.normal(size=(2, *objective.shape))
@@ -74,7 +75,7 @@ def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_interc
     assert_allclose(diagonal.ravel(), np.diagonal(hessian), rtol=1e-10)
     if fit_intercept:
         cells = hessian.reshape(*objective.shape, *objective.shape)
-        expected = [cells[a, :, a, -1] for a in range(objective.n_functions)]
+        expected = [cells[a, :, a, -1] for a in range(objective.n_linear_predictors)]
         assert_allclose(crossed, expected, rtol=1e-10, atol=1e-12)
 
 
@@ -84,7 +85,7 @@ def test_blocks_of_the_scores_are_those_of_the_hessian(loss, K):
     objective = Objective(labelled_rows(X, y, weight), loss, symmetric=True)
     theta = rng.normal(size=objective.shape)
     hessian = objective.value_gradient_hessian(theta)[2].reshape(*objective.shape, *objective.shape)
-    expected = [hessian[a, :, a] for a in range(objective.n_functions)]
+    expected = [hessian[a, :, a] for a in range(objective.n_linear_predictors)]
     assert_allclose(objective.class_hessians(theta), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -135,7 +136,7 @@ def test_an_offset_common_to_all_columns_costs_no_digits(loss, K):
     X, y, weight, rng = rows_of(K)
     near, far = (Objective(labelled_rows(X + shift, y, weight), loss, ElasticNet(0.1)) for shift in (0.0, 2.0**20))
     far = replace(far, standard=replace(near.standardised, centre=near.standardised.centre + 2.0**20))
-    assert far.standardised.far
+    assert far.standardised.needs_centering
     theta = rng.normal(size=near.shape)
     for a, b in zip(everything(near, theta), everything(far, theta), strict=True):
         assert_allclose(a, b, rtol=1e-8, atol=1e-10)
@@ -160,11 +161,11 @@ def test_a_sample_of_the_rows_is_on_the_same_scale():
     X, y, weight, rng = rows_of(2)
     data = with_offset(labelled_rows(X, y, weight), rng.normal(size=len(X)))
     objective = Objective(data, Logistic())
-    part = objective.every(4)
+    part = objective.sample(4)
     theta = rng.normal(size=objective.shape)
-    alone = Objective(data.take(drawn(len(X), 4)), Logistic(), standard=objective.standardised)
+    alone = Objective(data.take(stratified_subsample(len(X), 4)), Logistic(), standard=objective.standardised)
     assert_allclose(part.value_and_gradient(theta)[1], alone.value_and_gradient(theta)[1], rtol=1e-12)
-    assert objective.passes == [0.25]  # a quarter of the rows, on the common account
+    assert objective.counter.count == 0.25  # a quarter of the rows, on the common account
 
 
 @each_loss
@@ -173,7 +174,7 @@ def test_statistics_of_rows_take_no_rows_along(loss, K):
     objective = Objective(with_offset(labelled_rows(X, y, weight), rng.normal(size=(len(X), K)[: 1 + (K > 2)])), loss)
     statistics = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discriminant.objective.reduce_rows", lambda _, statistic, n_jobs: statistics.append(statistic))
+        patch.setattr(LabelledRows, "reduce", lambda _, statistic, n_jobs: statistics.append(statistic))
         for ask in (objective.value_and_gradient, objective.value_gradient_hessian, objective.largest_score):
             with pytest.raises((AttributeError, TypeError)):
                 ask(np.zeros(objective.shape))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import discriminant
+import public_names
 from discriminant import errors
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,6 +46,11 @@ def test_no_public_name_is_that_of_a_module_beside_it():
 def test_every_public_name_has_a_docstring():
     for name in set(discriminant.__all__) - {"__version__"}:
         assert inspect.getdoc(getattr(discriminant, name))
+
+
+def test_names_parameters_and_options_are_those_of_the_list():
+    """A difference belongs into CHANGELOG.md; ``python tests/public_names.py`` writes the list."""
+    assert public_names.listed().splitlines() == public_names.LIST.read_text(encoding="utf-8").splitlines()
 
 
 def test_an_unknown_name_is_an_attribute_error():

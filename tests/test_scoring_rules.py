@@ -41,10 +41,10 @@ def test_scores_are_the_formula(name, form):
 def test_absent_classes_never_win(name):
     rule, expected = RULES[name]
     present = np.array([True, False, True, True, False])
-    spread = rule.spread_over(present).scores(X)
+    spread = rule.expand_classes(present).scores(X)
     assert_allclose(spread[:, present], expected, rtol=1e-10, atol=1e-10)
     assert_array_equal(spread[:, ~present], -np.inf)
-    assert rule.spread_over(np.ones(K, dtype=bool)) is rule
+    assert rule.expand_classes(np.ones(K, dtype=bool)) is rule
 
 
 def test_quadratic_scores_do_not_depend_on_the_parts_of_a_block():
@@ -79,8 +79,8 @@ def test_a_mixed_rule_is_a_sum(form):
     block = SimpleNamespace(numbers=form(X), levels=[levels])
     assert_allclose(rule.scores(block), expected, rtol=1e-12, atol=1e-12)
     present = np.array([True, True, False, True])
-    assert_allclose(rule.spread_over(present).scores(block)[:, present], expected, rtol=1e-12, atol=1e-12)
-    assert_array_equal(rule.spread_over(present).scores(block)[:, 2], -np.inf)
+    assert_allclose(rule.expand_classes(present).scores(block)[:, present], expected, rtol=1e-12, atol=1e-12)
+    assert_array_equal(rule.expand_classes(present).scores(block)[:, 2], -np.inf)
 
 
 @pytest.mark.parametrize("p", [5, 33, 50])

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The folder of the site, built anew; warnings are errors."""
+    """Build the site; warnings are errors. Return its folder."""
     folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "docs", folder]
     ran = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -22,7 +22,7 @@ def site(tmp_path_factory):
 
 
 class Anchors(HTMLParser):
-    """Where a page leads to, and the places in it that others can lead to."""
+    """The links of a page, and the anchors that can be linked to."""
 
     def __init__(self, path):
         super().__init__()
@@ -37,7 +37,7 @@ class Anchors(HTMLParser):
 
 
 @pytest.mark.slow
-def test_every_link_within_the_site_leads_somewhere(site):
+def test_every_internal_link_has_a_target(site):
     pages = {path.resolve(): Anchors(path) for path in site.rglob("*.html") if "_static" not in path.parts}
     broken = []
     for path, page in pages.items():
@@ -54,28 +54,28 @@ def test_every_link_within_the_site_leads_somewhere(site):
 
 
 def opened(browser, width, scheme):
-    """A window, and the list of what goes wrong in it."""
-    page, troubles = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme), []
-    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: troubles.append(str(error)))
+    """A page of the browser, and the list of its errors and remote requests."""
+    page, problems = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme), []
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
     page.on(
         "request",
-        lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else troubles.append(request.url),
+        lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else problems.append(request.url),
     )
-    return page, troubles
+    return page, problems
 
 
-def found_wrong(browser, site, width, scheme):
-    """What went wrong on each page of the site, and how far it is wider than its window."""
+def errors_of_pages(browser, site, width, scheme):
+    """The errors of each page of the site, and by how much it is wider than its window."""
     pages = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
     assert len(pages) > 100
-    (window, troubles), wrong = opened(browser, width, scheme), {}
+    (window, problems), wrong = opened(browser, width, scheme), {}
     for path in pages:
-        troubles.clear()
+        problems.clear()
         window.goto(path.as_uri())
         overflow = window.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        if troubles or overflow > 1:
-            wrong[str(path.relative_to(site))] = (troubles[:3], overflow)
+        if problems or overflow > 1:
+            wrong[str(path.relative_to(site))] = (problems[:3], overflow)
     window.close()
     return wrong
 
@@ -83,4 +83,4 @@ def found_wrong(browser, site, width, scheme):
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark"), (1920, "light")])
 def test_every_page_opens_without_a_network(site, browser, width, scheme):
-    assert not found_wrong(browser, site, width, scheme)
+    assert not errors_of_pages(browser, site, width, scheme)

@@ -1,1 +1,1 @@
-"""One module per rival: its estimators for each of our models, set up to solve the same problem."""
+"""Estimators of other packages that correspond to each of our models, with parameters for the same problem."""

@@ -1,4 +1,4 @@
-"""Rivals with a ladder of tolerances, loosest first, and how far down one has to go for a good solution."""
+"""The loosest tolerance at which the solver of another package reaches a given suboptimality."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from ..measure import Contender, LeftOut
 Array = np.ndarray[Any, Any]
 #: X, y, strength of the penalty, tolerance -> coefficients and intercepts
 Fit = Callable[[Any, Any, float, float], tuple[Array, Array]]
-#: A fit of so many seconds that leaves more than this share of the excess before it has come to its last iteration.
+#: A fit that takes more seconds than the first, and leaves more than the second share of the suboptimality at the
+#: previous tolerance, has reached its maximum number of iterations.
 _LONG, _NO_GAIN = 5.0, 0.9
-#: In steps of 10, so that no rival overshoots what is asked for by much.
+#: Steps of a factor of 10, so that no package exceeds the required precision by much.
 LADDER = tuple(10.0**-k for k in range(2, 12))
 
 
 @dataclass(frozen=True)
 class Rival:
-    """A rival's solver, its tolerances, and what it can do."""
+    """A solver of another package, its tolerances, and the problems that it supports."""
 
     name: str
     fit: Fit
@@ -39,7 +40,10 @@ def runner(rival: Rival, X: Any, y: Any, strength: float, tolerance: float) -> C
 def at_their_loosest(
     rivals: list[Rival], X: Any, y: Any, strength: float, excess: Callable[[Any], float], patience: float, enough: float
 ) -> list[Contender | LeftOut]:
-    """Each rival at its loosest tolerance that is good ``enough``; without one in ``patience`` seconds it is out."""
+    """Each competitor at its loosest tolerance with a suboptimality of at most ``enough``.
+
+    Those that do not reach it within ``patience`` seconds are left out.
+    """
     found = list[Contender | LeftOut]()
     for rival in rivals:
         tolerance = _loosest(rival, X, y, strength, excess, patience, enough)
@@ -66,15 +70,15 @@ def _loosest(
         if reached <= enough:
             return tolerance
         if seconds > patience:
-            return LeftOut(rival.name, f"{seconds:.1f} s to reach {reached:.1e} at tol={tolerance:g}")
+            return LeftOut(rival.name, f"suboptimality {reached:.1e} after {seconds:.1f} s, at tol={tolerance:g}")
         if seconds > _LONG and reached > _NO_GAIN * before:
-            return LeftOut(rival.name, f"stops at {reached:.1e}, whatever the tolerance")
+            return LeftOut(rival.name, f"suboptimality {reached:.1e} at every tolerance")
         before = reached
-    return LeftOut(rival.name, f"reaches {reached:.1e} at tol={tolerance:g}, not {enough:g}")
+    return LeftOut(rival.name, f"suboptimality {reached:.1e} at tol={tolerance:g}, required: {enough:g}")
 
 
 def quietly(fit: Fit, *arguments: Any) -> tuple[Array, Array]:
-    """A fit without the warnings of tolerances that turn out too loose."""
+    """A fit without convergence warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return fit(*arguments)

@@ -1,7 +1,7 @@
-"""Logistic regression elsewhere: each rival with a ladder of tolerances, loosest first.
+"""Logistic regression of other packages.
 
-``fit(X, y, alpha, tol)`` gives coefficients and intercepts of the objective mean loss + alpha / 2 |w|^2, or raises what
-the rival raises.
+``fit(X, y, alpha, tol)`` returns coefficients and intercepts for the objective mean loss + alpha / 2 |w|^2, or raises
+the error of the package.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ RIVALS = [
 
 
 def adelie_path(X: Array, y: Array, alphas: Array, tol: float | None, n_threads: int = 2) -> list[tuple[Array, float]]:
-    """The lasso path of adelie, which wants its columns one after the other in memory; None: its own tolerances."""
+    """The lasso path of adelie, for columns that are contiguous in memory; None: its default tolerances."""
     import adelie
 
     tolerances = {} if tol is None else {"tol": tol, "irls_tol": tol}
@@ -80,7 +80,7 @@ def adelie_path(X: Array, y: Array, alphas: Array, tol: float | None, n_threads:
 
 
 def glmnet_path(X: Array, y: Array, alphas: Array) -> list[tuple[Array, float]]:
-    """The lasso path of glmnet's Fortran code, at its own tolerance."""
+    """The lasso path of glmnet's Fortran code, at its default tolerance."""
     from glmnet import LogitNet
 
     model = LogitNet(alpha=1, lambda_path=alphas.copy(), standardize=False, n_splits=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""Support vector machines with the hinge loss elsewhere; all of them penalise the intercept like a coefficient."""
+"""Support vector machines of other packages with the hinge loss, most of which penalise the intercept."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def _svc(X: Any, y: Any, C: float, tol: float) -> tuple[Array, Array]:
     return model.coef_, model.intercept_
 
 
-#: None but scikit-learn's comes near 1e-6 on raw counts: LIBLINEAR stops at 2e-3, after its 1,000 iterations.
+#: On raw counts only scikit-learn's reaches about 1e-6; LIBLINEAR stops at 2e-3, after its 1,000 iterations.
 RIVALS = [
     Rival("scikit-learn LinearSVC", _linear_svc(20_000)),
     Rival("LIBLINEAR", _liblinear),
     Rival("snapml", _snapml(3_000)),
 ]
-#: Its intercept is free, like ours.
+#: Its intercept is not penalised.
 LIBSVM = Rival("scikit-learn SVC(kernel='linear')", _svc)
-#: On tall data none of them comes to an end in minutes: they are stopped after so many iterations.
+#: On tall data none of them converges within minutes; they are stopped after a number of iterations.
 STOPPED_RIVALS = [
     Rival("scikit-learn LinearSVC, 100 iterations", _linear_svc(100), ladder=(1e-6,)),
     Rival("snapml, 200 iterations", _snapml(200), ladder=(1e-8,)),

@@ -1,7 +1,7 @@
-"""Figures of examples: what an example shows is drawn by the reader's browser, with the program that stands beside it.
+"""Figures of gallery examples: interactive figures that the browser of the reader draws.
 
-``figure.show()`` in an example hands the figure to a renderer of plotly's that only keeps it; after each block of code
-the scraper writes what was kept into the page, as reports do, and a still image for the thumbnail.
+``figure.show()`` in an example passes the figure to a Plotly renderer that stores it. After each block of code the
+scraper writes the stored figures into the page, as reports do, and a static image for the thumbnail.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from sphinx.application import Sphinx
 from discriminant.figures import alt_text
 from discriminant.report.page import drawing
 
-#: Figures shown since the last block of code, as plotly's renderers get them.
+#: Figures shown since the last block of code, in the form of Plotly's renderers.
 _shown: list[dict[str, Any]] = []
 #: Size of the still images.
 _WIDTH, _HEIGHT = 800, 560
 
 
 class Kept(ExternalRenderer):
-    """A renderer that keeps figures for the scraper."""
+    """A renderer that stores figures for the scraper."""
 
     def render(self, figure: dict[str, Any]) -> None:
         _shown.append(figure)
 
 
 pio.renderers["kept"] = Kept()
-for name in ("kaleido", "choreographer"):  # which tell of every step they take
+for name in ("kaleido", "choreographer"):  # which log every step
     logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def begin_example(*_: Any) -> None:
-    """What has to hold before an example runs."""
+    """Prepare the settings before an example runs."""
     pio.renderers.default = "kept"
     _shown.clear()
 
 
 class PlotlyScraper:
-    """Puts the figures of a block of code into its page."""
+    """Adds the figures of a block of code to its page."""
 
     def __repr__(self) -> str:
         return "PlotlyScraper"
@@ -65,15 +65,15 @@ class PlotlyScraper:
 
 
 def _write_still(figure: go.Figure, path: Path) -> None:
-    """A still image, for the thumbnail; the browser starts once for all."""
+    """Write a static image for the thumbnail; all images share one browser."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kaleido.start_sync_server(silence_warnings=True)
     kaleido.write_fig_sync(figure, str(path), opts={"format": "png", "width": _WIDTH, "height": _HEIGHT})
 
 
 def embedded(figure: go.Figure, place: str) -> str:
-    """A figure as part of a page: what is drawn, its words, and the same for those who cannot see it."""
-    if figure.frames:  # whose words change with every step and stay within the figure
+    """A figure as HTML: the drawing, its caption and its text alternative."""
+    if figure.frames:  # its caption changes with every step and stays in the figure
         values, caption = json.loads(figure.to_json()), ""
     else:
         made = drawing(place, lambda: figure)
@@ -93,7 +93,7 @@ def _directive(text: str) -> str:
 
 
 def _add_programs(app: Sphinx, pagename: str, templatename: str, context: Any, doctree: Any) -> None:  # noqa: ARG001
-    """Pages with figures load the programs that draw them."""
+    """Load the scripts that draw figures on pages with figures."""
     if 'data-figure="' in context.get("body", ""):
         for name in ("plotly.min.js", "collect.js", "figures.js"):
             app.add_js_file(name, loading_method="defer")
@@ -107,7 +107,7 @@ def _copy_programs(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register what has to happen to pages and files."""
+    """Register the handlers of pages and files."""
     app.connect("html-page-context", _add_programs)
     app.connect("build-finished", _copy_programs)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves: no script, no font, nothing to fetch."""
+"""Formulas as MathML, which browsers render without scripts, fonts or downloads."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sphinx.application import Sphinx
 
 
 def inline(translator: Any, node: nodes.math) -> None:
-    """A formula within a line."""
+    """Render an inline formula."""
     translator.body.append(convert(node.astext()))
     raise nodes.SkipNode
 
 
 def block(translator: Any, node: nodes.math_block) -> None:
-    """A formula by itself, which may be wider than a narrow screen."""
+    """Render a display formula, which may be wider than a narrow screen."""
     formula = convert(node.astext(), display="block")
     translator.body.append(f'<div class="formula" tabindex="0" role="region" aria-label="formula">{formula}</div>')
     raise nodes.SkipNode

@@ -1,4 +1,4 @@
-"""The pages of the reference: every public name, as ``__all__`` lists them; nobody has to keep a list."""
+"""The pages of the reference: all public names, collected from ``__all__``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import inspect
 from pathlib import Path
 
 import discriminant
-from discriminant import datasets, errors, figures, raster, solvers, theory
+from discriminant import datasets, effects, errors, figures, raster, solvers, theory
 
-_MODULES = {"Figures": figures, "Theory": theory, "Data sets": datasets, "Images": raster, "Solvers": solvers}
+_MODULES = {
+    "Figures": figures,
+    "Theory": theory,
+    "Effects": effects,
+    "Data sets": datasets,
+    "Images": raster,
+    "Solvers": solvers,
+}
 
 
 def _section(title: str, module: str, names: list[str]) -> str:
@@ -18,7 +25,7 @@ def _section(title: str, module: str, names: list[str]) -> str:
 
 
 def write_reference(folder: Path) -> None:
-    """Write the index of the reference; autosummary makes a page for each name in it."""
+    """Write the index of the reference; autosummary creates a page for each of its names."""
     top = [name for name in discriminant.__all__ if not inspect.ismodule(getattr(discriminant, name))]
     top.remove("__version__")
     classes = [name for name in top if inspect.isclass(getattr(discriminant, name))]
@@ -32,6 +39,6 @@ def write_reference(folder: Path) -> None:
         ),
         _section("Errors and warnings", "discriminant.errors", raised),
     ]
-    words = "Reference\n=========\n\nEverything public, as its docstring says it.\n\n"
+    words = "Reference\n=========\n\nAll public classes and functions, from their docstrings.\n\n"
     folder.mkdir(exist_ok=True)
     (folder / "index.rst").write_text(words + "\n".join(sections), encoding="utf-8")

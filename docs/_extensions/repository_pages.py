@@ -1,4 +1,4 @@
-"""Pages of the repository that are pages of the site too: read where they stand, links turned to the site."""
+"""Files of the repository that are also pages of the site, with their links adapted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)((?:#[^)]*)?)\)")
 
 
 def _linked(found: re.Match[str]) -> str:
-    """A link from the root of the repository as one from the folder ``about``."""
+    """A link relative to the root of the repository, made relative to the folder ``about``."""
     target, anchor = found[1], found[2]
     known = {file: page.removeprefix("about/") + ".md" for page, file in _PAGES.items()}
     return f"]({known.get(target, '../' + target.removeprefix('docs/'))}{anchor})"
@@ -25,6 +25,6 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:  # noqa: ARG001
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the reading."""
+    """Register the handler."""
     app.connect("source-read", _read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

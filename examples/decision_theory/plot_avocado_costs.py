@@ -1,11 +1,11 @@
 """
-Costs turn the decision
-=======================
+Decisions with unequal costs
+============================
 
-The avocado that weighs 1.4 is more probably organic. But calling an ordinary one organic costs 2, the reverse
-only 1: the cheaper answer is *ordinary*.
+An avocado of weight 1.4 is more likely to be organic than ordinary. However, predicting organic for an ordinary one
+costs 2, the reverse error only 1, so the decision with the smaller expected cost is *ordinary*.
 
-*Replays D3 and D4: "Clasificadores discriminativos básicos", cost-sensitive classification.*
+*Reproduces D3 and D4: "Clasificadores discriminativos básicos", cost-sensitive classification.*
 """
 
 import discriminant as d
@@ -14,18 +14,19 @@ from discriminant.datasets import crossed_normals, worked_example
 
 example = worked_example("avocado-costs")
 model = d.BayesClassifier(example.given["likelihood"], example.given["priors"])
-said = d.posterior(model, [example.given["value"]])
+posterior = d.posterior(model, [example.given["value"]])
 decision = d.Decision(example.given["costs"])
-print(dict(zip(decision.actions_for(said.classes).tolist(), decision.risk(said)[0].round(4).tolist(), strict=True)))
-print("decision:", decision.decide(said)[0])
+actions, risks = decision.actions_for(posterior.classes).tolist(), decision.risk(posterior)[0].round(4).tolist()
+print(dict(zip(actions, risks, strict=True)))
+print("decision:", decision.decide(posterior)[0])
 
 # %%
-# The explanation says how far the posterior is from the threshold at which the decision would change.
+# The explanation reports the distance of the posterior from the threshold at which the decision changes.
 
-print(decision.explain(said))
+print(decision.explain(posterior))
 
 # %%
-# In a plane, costs move the boundary of a model; nothing is fitted again.
+# Costs shift the boundary of a fitted model.
 
 data = crossed_normals()
 lda = d.LinearDiscriminantAnalysis().fit(data.X, data.y)

@@ -1,11 +1,12 @@
 """
-Of which kind is this avocado?
-==============================
+Prior and posterior probabilities
+=================================
 
-Two fifths of the avocados in a shop are organic. Of the organic ones 65 % weigh 1.4, of the ordinary ones 35
-%. Before looking, *ordinary* is the better guess; having weighed one at 1.4, *organic* is.
+Two fifths of the avocados in a shop are organic. Of the organic ones 65 % have weight 1.4, of the ordinary ones
+35 %. The class with the larger prior is *ordinary*; given the weight 1.4, the class with the larger posterior
+probability is *organic*.
 
-*Replays D1 and D2: "Clasificadores discriminativos básicos", decisión a-priori vs. decisión a-posteriori.*
+*Reproduces D1 and D2: "Clasificadores discriminativos básicos", decisión a-priori vs. decisión a-posteriori.*
 """
 
 import discriminant as d
@@ -24,15 +25,15 @@ posterior = dict(zip(model.classes_, model.predict_proba([example.given["value"]
 print(posterior, "->", model.predict([example.given["value"]])[0])
 
 # %%
-# With equal priors the decision is that of maximum likelihood; here both agree, although the prior alone says
-# *ordinary*.
+# With equal priors the rule is the maximum-likelihood decision. Here it agrees with the posterior, although the prior
+# alone favours *ordinary*.
 
 likely = d.BayesClassifier(example.given["likelihood"]).predict([example.given["value"]])[0]
 print("a priori:", max(example.given["priors"], key=example.given["priors"].get), "  maximum likelihood:", likely)
 
 # %%
-# Prices are continuous, and the same rule draws a threshold between two densities. What lies on its wrong side no
-# classifier avoids: the Bayes error.
+# Prices are continuous, and the same rule is a threshold between two densities. The misclassified part is the Bayes
+# error, which no classifier can avoid.
 
 data = avocados()
 figures.class_densities(density_curves(data.distributions, data.priors)).show()

@@ -1,11 +1,11 @@
 """
-The error that no classifier avoids
-===================================
+The Bayes error
+===============
 
-Two normal classes of equal share, N(0, 1) and N(2, 1): the best threshold lies halfway, and what each class
-has beyond it is lost, Phi(-1) = 15.9 % of the rows.
+Two normal classes with equal priors, N(0, 1) and N(2, 1): the optimal threshold is the midpoint of the means,
+and the Bayes error is Phi(-1) = 15.9 %.
 
-*Replays D1: "Clasificadores discriminativos básicos", error y clasificador de Bayes.*
+*Reproduces D1: "Clasificadores discriminativos básicos", error y clasificador de Bayes.*
 """
 
 from discriminant import bayes_error, figures
@@ -16,11 +16,11 @@ example = worked_example("bayes-error")
 print(bayes_error(example.given["distributions"], example.given["priors"]))
 
 # %%
-# The shaded areas are the error: under each curve, where the other class is decided for.
+# The shaded areas under the curves, where the other class is predicted, are the Bayes error.
 
 figures.class_densities(density_curves(example.given["distributions"], example.given["priors"])).show()
 
 # %%
-# A rarer class is decided for less often: the threshold moves towards it.
+# A rarer class is predicted less often: the threshold moves towards its mean.
 
 figures.class_densities(density_curves(example.given["distributions"], {"first": 0.8, "second": 0.2})).show()

@@ -1,11 +1,11 @@
 """
-The same posterior, another population
-======================================
+Prior shift
+===========
 
-A model learned where one class in five was positive is used where it is one in fifty. Its densities stay
-right, its priors do not: what changes is the threshold.
+A model trained with 20 % positive rows is applied to a population with 2 %. The class densities remain correct, but
+the priors do not, so the threshold changes.
 
-*Our own: a decision that changes with the priors (D2).*
+*Not in the notes: a decision that changes with the priors (D2).*
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ from discriminant.datasets import crossed_normals
 data = crossed_normals()
 model = d.LinearDiscriminantAnalysis().fit(data.X, data.y)
 decisions = {
-    f"{share:.0%} are of the second class": d.Decision(priors={"first": 1 - share, "second": share})
+    f"prior of the second class {share:.0%}": d.Decision(priors={"first": 1 - share, "second": share})
     for share in (0.5, 0.2, 0.02)
 }
 figures.moving_boundary(model, data.X, data.y, decisions).show()
 
 # %%
-# Where the new shares are not known, they can be estimated from unlabelled rows, by EM.
+# Unknown priors of the target population can be estimated from unlabelled rows by EM.
 
 rng = np.random.default_rng(0)
 kept = (data.y == "first") | (rng.random(len(data.y)) < 0.1)

@@ -1,11 +1,11 @@
 """
-How far apart are two distributions?
-====================================
+Divergences between distributions
+=================================
 
-The Kullback-Leibler divergence is not symmetric and may be infinite; the Jensen-Shannon divergence compares
-both with their mean, and never exceeds log 2.
+The Kullback-Leibler divergence is asymmetric and may be infinite; the Jensen-Shannon divergence compares both
+distributions with their mean and is at most log 2.
 
-*Replays D6: "Clasificadores discriminativos básicos", divergencias clásicas.*
+*Reproduces D6: "Clasificadores discriminativos básicos", divergencias clásicas.*
 """
 
 from discriminant import Gaussian, figures
@@ -17,12 +17,12 @@ p, q = given["p"], given["q"]
 print(f"KL(p||q) = {kl_divergence(p, q):.4f}, KL(q||p) = {kl_divergence(q, p):.4f}, JS = {js_divergence(p, q):.4f}")
 
 # %%
-# Minimising the cross-entropy minimises the divergence: they differ by the entropy of p, which no model changes.
+# Minimising the cross-entropy also minimises the divergence, because they differ by the entropy of p, a constant.
 
 print(f"cross-entropy {cross_entropy(p, q):.4f} = entropy {entropy(p):.4f} + KL {kl_divergence(p, q):.4f}")
 
 # %%
-# Normal classes that lie nearer together have a smaller divergence and a larger Bayes error.
+# Normal classes with closer means have a smaller divergence and a larger Bayes error.
 
 near = {"first": Gaussian([0.0], [[1.0]]), "second": Gaussian([1.0], [[1.0]])}
 print(f"KL of N(0, 1) and N(1, 1): {kl_divergence(near['first'], near['second']):.4f}")

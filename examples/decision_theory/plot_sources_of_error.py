@@ -1,11 +1,11 @@
 """
-Three sources of error
-======================
+Sources of error
+================
 
-Too few rows (estimation), too simple a model (approximation), a solver that stopped early (optimisation); and
-below them the Bayes error, which nothing removes.
+The error rate of a classifier has four sources: too few rows (estimation error), too simple a model (approximation
+error), a solver that stopped early (optimisation error), and the Bayes error, which no classifier can avoid.
 
-*Replays D7: "Clasificadores discriminativos básicos", tipos de errores.*
+*Reproduces D7: "Clasificadores discriminativos básicos", tipos de errores.*
 """
 
 import discriminant as d
@@ -18,11 +18,11 @@ found = d.error_sources(d.LinearDiscriminantAnalysis(), data.X, data.y, bayes_er
 print(found)
 
 # %%
-# The first is seen in a learning curve: the error falls towards a limit as rows are added.
+# The learning curve shows the estimation error: the error rate decreases towards a limit as rows are added.
 
 figures.learning_curve(d.learning_curve(d.LinearDiscriminantAnalysis(), data.X, data.y)).show()
 
 # %%
-# All of them side by side:
+# All sources of error:
 
 figures.error_sources(found).show()

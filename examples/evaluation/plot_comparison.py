@@ -1,11 +1,11 @@
 """
-Which model, and by how much?
-=============================
+Model comparison
+================
 
-Models compared on rows they have not seen, with an interval for every figure, and a winner that is corrected for
-having been chosen. Rare positives are better judged by precision and recall than by the ROC curve.
+Models are compared on held-out data, with confidence intervals and a correction for the selection of the best model.
+For rare classes, precision and recall are more informative than the ROC curve.
 
-*Our own, on E5 and E6.*
+*Not in the notes; on E5 and E6.*
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -25,7 +25,7 @@ print(found)
 figures.comparison(found).show()
 
 # %%
-# What one of them said of the rows held out:
+# Performance of one model on held-out data:
 
 held_out = found.cross_validation.evaluation("ridge")
 figures.precision_recall_curve(held_out.precision_recall).show()

@@ -1,11 +1,10 @@
 """
-The rates of a confusion matrix
-===============================
+Confusion matrix and rates
+==========================
 
-Rows are the truth, columns the prediction. Every rate is a ratio of counts, and every count has an
-uncertainty.
+Rows are true classes, columns predicted classes. Every rate is a ratio of counts and has a confidence interval.
 
-*Replays E1 to E4: "Classificação linear", section 7.*
+*Reproduces E1 to E4: "Classificação linear", section 7.*
 """
 
 import discriminant as d
@@ -18,7 +17,7 @@ matrix = d.ConfusionMatrix.from_counts([[given["TN"], given["FP"]], [given["FN"]
 print(matrix)
 
 # %%
-# F with m = 1 and m = 4, which weighs recall more:
+# F-measure with m = 1 and m = 4, which gives recall more weight:
 
 print(f"F1 = {matrix.f(1)[1]:.4f}, F(m=4) = {matrix.f(4)[1]:.4f}")
 figures.confusion(matrix).show()

@@ -1,11 +1,11 @@
 """
-Held-out rows tell the truth
-============================
+Cross-validation and learning curves
+====================================
 
-On the rows it has learned from, a model flatters itself. Held out in turn, every row judges once; the
-learning curve says whether more rows would help.
+Training accuracy is optimistic. Cross-validation estimates the error rate on held-out data, and the learning
+curve shows whether more training rows would help.
 
-*Replays E6 and D7: "Classificação linear", section 6.1.2; "Clasificadores discriminativos básicos", tipos de
+*Reproduces E6 and D7: "Classificação linear", section 6.1.2; "Clasificadores discriminativos básicos", tipos de
 errores.*
 """
 

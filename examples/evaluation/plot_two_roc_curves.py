@@ -1,11 +1,11 @@
 """
-Which classifier ranks better?
-==============================
+Comparison of ROC curves
+========================
 
-All thresholds at once: the share of positives found against the share of negatives taken for them. The area
-under the curve is the probability that a positive row stands above a negative one.
+An ROC curve shows the true positive rate against the false positive rate over all thresholds. The area under it
+is the probability that a positive row has a higher score than a negative one.
 
-*Replays E5: "Classificação linear", section 7.7.*
+*Reproduces E5: "Classificação linear", section 7.7.*
 """
 
 import discriminant as d
@@ -18,6 +18,6 @@ print({name: round(curve.auc, 4) for name, curve in curves.items()})
 figures.roc_curve(curves).show()
 
 # %%
-# Costs choose a threshold: missing a positive is five times as bad here.
+# Costs determine the optimal threshold; here a false negative costs five times as much as a false positive.
 
 figures.cost_curve(curves["A"], cost_fn=5).show()

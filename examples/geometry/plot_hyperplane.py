@@ -2,10 +2,10 @@
 Distances from a hyperplane
 ===========================
 
-w is at right angles to the plane w'x + b = 0, ``g(x) / |w|`` is the signed distance of x, and ``|b| / |w|`` that of
-the origin.
+w is the normal of the hyperplane w'x + b = 0, ``g(x) / |w|`` is the signed distance of x, and ``|b| / |w|``
+that of the origin.
 
-*Replays geometry: "Classificação linear", section 2.1.*
+*Reproduces geometry: "Classificação linear", section 2.1.*
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ line = d.LinearClassifier(example.given["coef"], example.given["intercept"])
 print("distance of the origin", line.origin_distance, " of (5, 5):", line.distance([example.given["point"]])[0])
 
 # %%
-# In three columns it is a plane:
+# With three columns it is a plane:
 
 X, y = load_iris(return_X_y=True)
 X, y = X[50:, [0, 2, 3]], np.array(["versicolor", "virginica"])[y[50:] - 1]

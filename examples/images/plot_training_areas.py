@@ -2,10 +2,10 @@
 From training areas to a class map
 ==================================
 
-Areas are drawn on an image, class by class; their pixels are the training rows, and the model then answers
-for every pixel. Here the truth is known, so the map can be judged.
+The pixels of the training areas are the training data, and the fitted model classifies every pixel of the image. In
+this simulated scene the true classes are known, so the accuracy of the map can be computed.
 
-*Replays I1 to I5: "Unidad 4: Clasificación supervisada", 4.1 to 4.4.*
+*Reproduces I1 to I5: "Unidad 4: Clasificación supervisada", 4.1 to 4.4.*
 """
 
 import tempfile
@@ -22,12 +22,12 @@ print(made)
 model = d.QuadraticDiscriminantAnalysis().fit(X, y)
 
 # %%
-# How well can the classes be told apart before anything is classified?
+# The decision regions, by the first two discriminant directions, show the separability of the classes:
 
 figures.decision_regions(model, X, y).show()
 
 # %%
-# Every pixel of the image, against the truth:
+# The predicted classes of all pixels compared with the true classes:
 
 pixels = made.bands.reshape(len(made.bands), -1).T.astype(float)
 truth = np.array(made.classes)[made.truth.ravel()]
@@ -35,7 +35,7 @@ found = d.evaluate(model, pixels, truth)
 figures.confusion(found.confusion).show()
 
 # %%
-# The same from files, with coordinates, as an image of your own would come:
+# The scene as georeferenced files, the input of ``discriminant raster``:
 
 with tempfile.TemporaryDirectory() as folder:
     for what, path in made.write(folder).items():

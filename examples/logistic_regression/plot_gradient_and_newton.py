@@ -1,11 +1,12 @@
 """
-Gradient steps and Newton's
-===========================
+Gradient ascent and Newton's method
+===================================
 
-Six rows, from zero: gradient ascent creeps along the ridge of the log-likelihood, mini-batches wander,
-Newton-Raphson (IRLS) is there after five steps. Its second iterate is (-3.884, 1.110).
+Three solvers start at zero on six rows: gradient ascent moves slowly along the ridge of the log-likelihood, stochastic
+gradient ascent fluctuates, and the Newton-Raphson method (IRLS) converges in five iterations. Its second iterate is
+(-3.884, 1.110).
 
-*Replays L7: "Clasificadores discriminativos básicos", entrenamiento vía gradiente; "Unidad 4: Clasificación
+*Reproduces L7: "Clasificadores discriminativos básicos", entrenamiento vía gradiente; "Unidad 4: Clasificación
 supervisada", algoritmo en pseudo código.*
 """
 
@@ -16,7 +17,7 @@ from discriminant import figures
 from discriminant.datasets import worked_example
 from discriminant.solvers import IRLS, GradientDescent, StochasticGradient
 
-warnings.simplefilter("ignore")  # gradients are stopped on their way, and say so
+warnings.simplefilter("ignore")  # gradient ascent is stopped before convergence
 data = worked_example("newton-steps").given["data"]
 solvers = {
     "gradient ascent": GradientDescent(),

@@ -1,11 +1,11 @@
 """
-Any class may be the reference
-==============================
+The reference class of multinomial logistic regression
+======================================================
 
-K - 1 log-odds against a reference class and the softmax with one score set to 0 are the same model: another
-reference gives other coefficients and the same probabilities.
+The model with K - 1 log-odds against a reference class and the softmax with one score fixed at 0 are the same:
+another reference class changes the coefficients, but not the probabilities.
 
-*Replays L9: "Clasificadores discriminativos básicos", múltiples clases; "Modelos de clasificación lineales",
+*Reproduces L9: "Clasificadores discriminativos básicos", múltiples clases; "Modelos de clasificación lineales",
 section II.*
 """
 

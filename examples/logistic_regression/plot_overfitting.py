@@ -1,11 +1,11 @@
 """
-Too simple, right, too curved
-=============================
+Underfitting and overfitting
+============================
 
-A parabola divides the classes, and some labels are wrong. A line cannot follow it; a polynomial of degree six
-follows the wrong labels, too: the error in training falls to 0 while that on new rows rises.
+The true boundary is a parabola, and some labels are wrong. A line underfits; a polynomial of degree six
+overfits: its training error falls to 0 while its error on test data increases.
 
-*Replays L10 and E6: "Classificação linear", section 6.1.2, figure on overfitting.*
+*Reproduces L10 and E6: "Classificação linear", section 6.1.2, figure on overfitting.*
 """
 
 from sklearn.pipeline import make_pipeline
@@ -21,7 +21,7 @@ print(found)
 figures.degree_curve(found).show()
 
 # %%
-# Degree 2, which is the truth:
+# Degree 2, the true model:
 
 
 def polynomial(degree):

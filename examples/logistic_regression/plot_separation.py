@@ -1,11 +1,11 @@
 """
-When the likelihood has no maximum
-==================================
+Perfect separation
+==================
 
-A line separates the classes, and the likelihood grows for ever as the coefficients do. The fit says so;
-Firth's penalised likelihood and LDA have finite answers.
+If a line separates the classes, the likelihood has no maximum and the coefficients diverge. The fit reports
+this; Firth's penalised likelihood and LDA have finite estimates.
 
-*Replays L11: "Modelos de clasificación lineales", diferencias entre LDA y logistic regression.*
+*Reproduces L11: "Modelos de clasificación lineales", diferencias entre LDA y logistic regression.*
 """
 
 import warnings
@@ -15,10 +15,10 @@ from discriminant import figures
 from discriminant.datasets import far_rows
 
 data = far_rows(far=0)
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     d.LogisticRegression().fit(data.X, data.y)
-print(said[0].message)
+print(caught[0].message)
 
 # %%
 firth = d.LogisticRegression(firth=True).fit(data.X, data.y)

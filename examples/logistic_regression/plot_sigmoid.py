@@ -1,10 +1,10 @@
 """
-From log-odds to a probability
-==============================
+Log-odds and the sigmoid
+========================
 
-The log-odds are a line; the sigmoid bends it into a probability that is one half where the line is zero.
+The log-odds are linear; the sigmoid maps them to a probability, which is 0.5 where the log-odds are 0.
 
-*Replays L7: "Classificazione discriminativa", la funzione sigmoide; "Classificação linear", section 6.1.*
+*Reproduces L7: "Classificazione discriminativa", la funzione sigmoide; "Classificação linear", section 6.1.*
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ print(
 figures.decision_regions(model, data.X, data.y).show()
 
 # %%
-# More rows, less doubt about the curve:
+# With more rows the curve is estimated more precisely:
 
 data = avocados()
 figures.decision_regions(d.LogisticRegression().fit(data.X, data.y), data.X, data.y).show()

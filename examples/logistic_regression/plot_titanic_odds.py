@@ -1,11 +1,11 @@
 """
-The odds of surviving
-=====================
+Odds ratios
+===========
 
-An odds ratio says by which factor the odds change, whatever the other columns are. Women had ten times the
-odds of men on the Titanic; in the same class and age still eleven times.
+An odds ratio is the factor by which the odds change per unit of a column, with the other columns held fixed.
+On the Titanic, the odds of survival of women were ten times those of men; adjusted for class and age, eleven times.
 
-*Replays L8: "Clasificadores discriminativos básicos", interpretación (vía modelo lineal).*
+*Reproduces L8: "Clasificadores discriminativos básicos", interpretación (vía modelo lineal).*
 """
 
 import discriminant as d
@@ -19,7 +19,7 @@ print("odds ratio of women:", round(float(d.coefficient_table(alone).to_frame("p
 print("from the counts:    ", round(example.numbers["odds ratio"], 3))
 
 # %%
-# Class, sex and age together:
+# Adjusted for class and age:
 
 formula = "outcome ~ C(sex, Treatment('male')) + C(age, Treatment('adult')) + C(class, Treatment('crew'))"
 model = d.LogisticRegression.from_formula(formula, frame)

@@ -1,11 +1,11 @@
 """
-Regions that nobody claims
-==========================
+Ambiguous regions of binary classifiers
+=======================================
 
-One classifier for each class against the rest: in the middle none says yes, outside two do. One for each
-pair: a triangle may be left where every class has one vote. Confidence resolves both.
+With one-vs-rest, in some regions no classifier or more than one is positive; with one-vs-one, votes may be tied. The
+scores break both kinds of ties.
 
-*Replays C1, C2 and C5: "Classificação linear", section 2.2; "Clasificadores discriminativos básicos",
+*Reproduces C1, C2 and C5: "Classificação linear", section 2.2; "Clasificadores discriminativos básicos",
 regiones ambiguas.*
 """
 
@@ -21,7 +21,7 @@ print("no class:", found.none, " several:", found.several)
 figures.decision_regions(rest, data.X, data.y).show()
 
 # %%
-# Pairs, with perceptrons that saw four rows of each class:
+# One-vs-one, with perceptrons trained on four rows of each class:
 
 few = triangle(12)
 pairs = d.OneVsOne(d.Perceptron()).fit(few.X, few.y)

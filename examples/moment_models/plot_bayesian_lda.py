@@ -1,12 +1,12 @@
 """
-What would a Bayesian LDA do?
-=============================
+Bayesian LDA
+============
 
-LDA puts estimates in the place of means and covariance, as if they were known. A Bayesian integrates them out: classes
-have multivariate t densities, wider the fewer rows they have. On six rows it is less sure of itself; on six hundred it
-is LDA.
+LDA treats estimated means and covariances as if they were known. Bayesian LDA integrates over their posterior
+distribution: class densities become multivariate t distributions, which are wider with fewer rows. With six rows its
+probabilities are less extreme; with six hundred they are nearly those of LDA.
 
-*Replays G2: "Modelos de clasificación lineales", section I.B, Discusión.*
+*Reproduces G2: "Modelos de clasificación lineales", section I.B, Discusión.*
 """
 
 import numpy as np
@@ -21,16 +21,16 @@ plug_in = d.LinearDiscriminantAnalysis().fit(X, y)
 figures.decision_regions(plug_in, X, y).show()
 
 # %%
-# The same six rows with their parameters integrated out:
+# The same six rows with parameters integrated out:
 
 bayesian = d.BayesianLinearDiscriminantAnalysis().fit(X, y)
 figures.decision_regions(bayesian, X, y).show()
 for model in (plug_in, bayesian):
     print(type(model).__name__, "at 4.5:", model.predict_proba(example.given["point"]).round(4)[0])
-print("expected of the first class:", dict(example.numbers))
+print("expected for the first class:", dict(example.numbers))
 
 # %%
-# Log-loss of rows not seen, four columns, mean of 40 draws of the training rows:
+# Held-out log-loss with four columns, mean of 40 random training sets:
 
 rng = np.random.default_rng(1)
 

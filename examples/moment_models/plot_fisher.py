@@ -1,11 +1,11 @@
 """
-Why Fisher divides by the spread
-================================
+Fisher's discriminant
+=====================
 
-Projected on the line between their means, these classes overlap: they are long in that direction. Fisher's
-direction weighs the distance of the means by the spread within the classes.
+Projected onto the difference of the means, these elongated classes overlap. Fisher's direction maximises the
+ratio of between-class to within-class variance.
 
-*Replays G6: "Classificação linear", section 5.*
+*Reproduces G6: "Classificação linear", section 5.*
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ fisher = d.FisherDiscriminant().fit(data.X, data.y)
 figures.projections({"difference of means": means, "Fisher": fisher}, data.X, data.y).show()
 
 # %%
-# The same direction comes from least squares with the targets N/N1 and -N/N2.
+# Least squares with the targets N/N1 and -N/N2 gives the same direction.
 
 n = len(data.y)
 first = data.y == "first"

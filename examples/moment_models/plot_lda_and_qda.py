@@ -1,11 +1,11 @@
 """
-Linear and quadratic boundaries
-===============================
+LDA and QDA
+===========
 
-With one covariance for all classes the log-odds are linear. With one for each class they are quadratic, and
-boundaries curve around the class that spreads less.
+With a common covariance the log-odds are linear. With a covariance for each class they are quadratic, and the
+boundary curves around the class with the smaller variance.
 
-*Replays G2 and G3: "Modelos de clasificación lineales", LDA and QDA.*
+*Reproduces G2 and G3: "Modelos de clasificación lineales", LDA and QDA.*
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ y = np.repeat(["round", "long", "tall"], 100)
 figures.decision_regions(d.LinearDiscriminantAnalysis().fit(X, y), X, y).show()
 
 # %%
-# The same rows with a covariance for each class:
+# With a covariance for each class:
 
 qda = d.QuadraticDiscriminantAnalysis().fit(X, y)
 figures.decision_regions(qda, X, y).show()

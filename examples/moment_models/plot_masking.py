@@ -1,11 +1,11 @@
 """
-Least squares hides the class in the middle
-===========================================
+Masking in least-squares classification
+=======================================
 
-Three classes in a row. The indicator of the middle one is 0, 1, 0 along the line, and the best plane through
-it is flat: it is hardly ever the highest. LDA has no such trouble.
+Three classes lie along a line. The indicator of the middle class is 0, 1, 0 along this line, so its fitted plane is
+flat and almost nowhere the largest: the class is masked. LDA is not affected.
 
-*Replays G1: "Modelos de clasificación lineales", clasificador de regresión lineal; "Classificação linear",
+*Reproduces G1: "Modelos de clasificación lineales", clasificador de regresión lineal; "Classificação linear",
 section 3.*
 """
 
@@ -18,15 +18,16 @@ data = example.given["data"]
 squares = d.LeastSquaresClassifier().fit(data.X, data.y)
 lda = d.LinearDiscriminantAnalysis().fit(data.X, data.y)
 for model in (squares, lda):
-    print(type(model).__name__, "gives", (model.predict(data.X) == "middle").sum(), "of 300 rows to the middle class")
+    n_middle = (model.predict(data.X) == "middle").sum()
+    print(type(model).__name__, "predicts the middle class for", n_middle, "of 300 rows")
 
 # %%
-# The three fitted planes: that of the middle class lies below one of the others nearly everywhere.
+# The three fitted planes; that of the middle class is almost nowhere the largest:
 
 figures.score_surface(squares, data.X, data.y).show()
 
 # %%
-# From above:
+# The decision regions:
 
 figures.decision_regions(squares, data.X, data.y).show()
 

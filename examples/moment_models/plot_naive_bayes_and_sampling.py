@@ -1,11 +1,11 @@
 """
-A model that can dream
-======================
+Sampling from generative models
+===============================
 
-A generative model knows how rows come about, so it can make new ones: here of tumours, from normal classes
-that are independent column by column, and from normal classes that are not.
+A generative model defines the distribution of rows, so new rows can be sampled, in this example irises from Gaussian
+naive Bayes and from QDA.
 
-*Replays G8 and G9: "Classificação linear", section 4.4; "Clasificadores discriminativos básicos",
+*Reproduces G8 and G9: "Classificação linear", section 4.4; "Clasificadores discriminativos básicos",
 clasificadores generativos.*
 """
 
@@ -21,13 +21,13 @@ naive, full = d.GaussianNB().fit(X, y), d.QuadraticDiscriminantAnalysis().fit(X,
 figures.decision_regions(naive, X, y).show()
 
 # %%
-# Rows drawn from both models: the naive one has lost that long petals are wide.
+# Samples from both models: naive Bayes does not reproduce the correlation of petal length and width.
 
 for model in (naive, full):
     drawn, labels = model.sample(2000, random_state=0)
     own = drawn[labels == "virginica"]
-    print(type(model).__name__, "correlation of drawn petals:", np.corrcoef(own.T)[0, 1].round(2))
-print("of real ones:", np.corrcoef(X[y == "virginica"].T)[0, 1].round(2))
+    print(type(model).__name__, "correlation of sampled petals:", np.corrcoef(own.T)[0, 1].round(2))
+print("of the data:", np.corrcoef(X[y == "virginica"].T)[0, 1].round(2))
 
 # %%
 figures.decision_regions(full, X, y).show()

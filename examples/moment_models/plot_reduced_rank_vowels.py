@@ -1,11 +1,11 @@
 """
-Vowels in two dimensions
-========================
+Reduced-rank LDA
+================
 
-Eleven vowels have eleven means in ten dimensions; the directions in which the means differ most tell the
-classes apart best. On new speakers two directions do better than all ten.
+The data are eleven vowels in ten dimensions. The discriminant directions with the largest between-class variance
+separate the classes best. On new speakers, two directions have a lower error rate than all ten.
 
-*Replays G5 and G7: "Modelos de clasificación lineales", reduced rank LDA; data of Hastie, Tibshirani and
+*Reproduces G5 and G7: "Modelos de clasificación lineales", reduced rank LDA; data of Hastie, Tibshirani and
 Friedman, section 4.3.3.*
 """
 
@@ -18,7 +18,7 @@ model = d.LinearDiscriminantAnalysis().fit(train.X, train.y)
 print("proportion of trace:", model.explained_variance_ratio_.round(3))
 
 # %%
-# The error with 1 to 10 directions, on the speakers learned from and on new ones:
+# The error rate with 1 to 10 directions, on training and test speakers:
 
 for rank in range(1, 11):
     few = d.LinearDiscriminantAnalysis(rank=rank).fit(train.X, train.y)

@@ -1,11 +1,11 @@
 """
-Shrinkage chosen by cross-validation
-====================================
+Shrinkage of the covariance
+===========================
 
-With few rows for many columns the covariance is known badly, and LDA with it. Moved towards a multiple of the identity
-it errs less; how far is chosen by the likelihood of held-out rows, from the same pass over the data.
+With few rows and many columns, the estimate of the covariance has a high variance. Shrinkage towards a multiple of the
+identity reduces the error rate; the cross-validated likelihood selects the amount of shrinkage.
 
-*Our own, on G2.*
+*Not in the notes; on G2.*
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ for name, one in found.items():
 figures.roc_curve({name: one.roc for name, one in found.items()}).show()
 
 # %%
-# Without shrinkage 50 rows give probabilities of nearly 0 and 1 that do not hold:
+# Without shrinkage, the probabilities from 50 rows are overconfident:
 
 figures.calibration_curve(found["no shrinkage"].calibration).show()
 

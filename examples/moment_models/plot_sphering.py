@@ -1,11 +1,11 @@
 """
-Sphering: LDA is the nearest mean
-=================================
+Sphering
+========
 
-Turned to the principal axes of the covariance within the classes and scaled to variance 1, classes become round.
-There the nearest class mean, corrected by the prior, is LDA.
+After transformation to the principal axes of the within-class covariance and scaling to variance 1, LDA
+predicts the nearest class mean, corrected by the priors.
 
-*Replays G4: "Modelos de clasificación lineales", section I.D.*
+*Reproduces G4: "Modelos de clasificación lineales", section I.D.*
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ lda = d.LinearDiscriminantAnalysis().fit(data.X, data.y)
 figures.sphering(lda, data.X, data.y).show()
 
 # %%
-# The covariance of the notes' figure, by its axes: their variances D, and the sum of the logarithms of D.
+# The variances D along the principal axes of the covariance in the notes, and the sum of their logarithms:
 
 example = worked_example("sphering")
 variances = np.linalg.eigvalsh(example.given["covariance"])[::-1]
@@ -27,7 +27,7 @@ print("variances", variances.round(4), "log-determinant", np.log(variances).sum(
 print("expected ", example.numbers["eigenvalues"], example.numbers["log determinant"])
 
 # %%
-# The nearest mean on the sphere answers as LDA does:
+# The nearest mean of the sphered rows is the prediction of LDA:
 
 sphered, centres = lda.sphere(data.X), lda.sphere(lda.means_)
 distances = ((sphered[:, None] - centres) ** 2).sum(axis=2)

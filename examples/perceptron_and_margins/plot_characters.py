@@ -1,11 +1,11 @@
 """
-Reading letters with 400 photocells
-===================================
+Character recognition with the perceptron
+=========================================
 
-Rosenblatt's machine looked at letters through 20 x 20 photocells. These are made anew; a perceptron for each
-letter against the rest reads most of them, and its weights can be looked at.
+Rosenblatt's machine recognised letters with 20 x 20 photocells. In this example the letters are simulated. A
+one-vs-rest perceptron recognises most of them, and its weights are shown as images.
 
-*Replays L1 and C1: "Clasificadores discriminativos básicos", el perceptrón.*
+*Reproduces L1 and C1: "Clasificadores discriminativos básicos", el perceptrón.*
 """
 
 import discriminant as d
@@ -17,9 +17,9 @@ figures.images(train.X[:10], (20, 20), train.y[:10]).show()
 
 # %%
 model = d.Perceptron(max_iter=50).fit(train.X, train.y)
-print(f"new letters read: {model.score(test.X, test.y):.1%}")
+print(f"test accuracy: {model.score(test.X, test.y):.1%}")
 
 # %%
-# What each perceptron looks for (orange) and what speaks against its letter (blue):
+# Positive weights (orange) and negative weights (blue) of each perceptron:
 
 figures.images(model.coef_, (20, 20), model.classes_).show()

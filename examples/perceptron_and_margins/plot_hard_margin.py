@@ -1,11 +1,11 @@
 """
-The widest street
-=================
+Maximum-margin classifier
+=========================
 
-Of all lines that separate the classes, the one with the widest margin is held by a few rows: the support
+Of all lines that separate the classes, the one with the largest margin is determined by a few rows, the support
 vectors.
 
-*Replays L5: "Classificazione discriminativa", separazione a massimo margine.*
+*Reproduces L5: "Classificazione discriminativa", separazione a massimo margine.*
 """
 
 import discriminant as d
@@ -15,7 +15,7 @@ from discriminant.datasets import far_rows, worked_example
 example = worked_example("or-perceptron")
 gate = example.given["data"]
 model = d.SupportVectorClassifier(margin="hard").fit(gate.X, gate.y)
-print(f"OR: margin {model.margin_:.4f}, by the notes {example.numbers['widest margin']:.4f}")
+print(f"OR: margin {model.margin_:.4f}, expected {example.numbers['widest margin']:.4f}")
 
 # %%
 data = far_rows()

@@ -1,11 +1,11 @@
 """
-Five losses of one margin
-=========================
+Loss functions
+==============
 
-The 0-1 loss is what counts and cannot be followed downhill. The others can; they differ in what they think of
-rows that are on the right side, and how far.
+The 0-1 loss counts errors but has no useful gradient. The other losses are surrogates; they differ in how they
+penalise correctly classified rows.
 
-*Replays L1, L6 and L7: "Classificazione discriminativa", una funzione di costo per il percettrone.*
+*Reproduces L1, L6 and L7: "Classificazione discriminativa", una funzione di costo per il percettrone.*
 """
 
 from discriminant import LinearClassifier, figures
@@ -14,7 +14,7 @@ from discriminant.datasets import worked_example
 figures.loss_curves().show()
 
 # %%
-# The same numbers for a given line and a row:
+# The losses of one row for a given line:
 
 given = worked_example("hyperplane").given
 line = LinearClassifier(given["coef"], given["intercept"])
@@ -22,6 +22,6 @@ for loss in ("zero-one", "perceptron", "hinge", "squared", "logistic"):
     print(f"{loss:10s} {line.losses([[2.0, 1.1]], [1], loss)[0]:.4f}")
 
 # %%
-# The squared error of a sigmoid is not convex: far on the wrong side its slope vanishes.
+# The squared error of a sigmoid is not convex: its gradient vanishes for badly misclassified rows.
 
 figures.loss_curves(["logistic", "squared_sigmoid"]).show()

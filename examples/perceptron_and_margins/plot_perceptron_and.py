@@ -2,10 +2,10 @@
 The perceptron learns AND
 =========================
 
-From w = 0 and b = 0 the four rows are taken in turn; a row on the wrong side pulls the line towards itself.
-With sign(0) = 1 it takes eleven updates to w = (2, 1), b = -3.
+The perceptron starts at w = 0, b = 0 and visits the four rows in turn; each misclassified row moves the line. With
+sign(0) = 1 there are eleven updates, to w = (2, 1), b = -3.
 
-*Replays L1: "Clasificadores discriminativos básicos", algoritmo de entrenamiento de Rosenblatt.*
+*Reproduces L1: "Clasificadores discriminativos básicos", algoritmo de entrenamiento de Rosenblatt.*
 """
 
 import discriminant as d
@@ -19,7 +19,7 @@ for rule in ("sign", "nonpositive"):
     print(f"{rule}: {model.updates_} updates to w = {model.coef_[0]}, b = {model.intercept_[0]}")
 
 # %%
-# Step by step, by the first rule (press play):
+# The updates with the first rule (press play):
 
 model = d.Perceptron(trace=True).fit(data.X, data.y)
 figures.perceptron_trace(model, data.X, data.y).show()

@@ -1,11 +1,12 @@
 """
-Who taught the perceptron, and how long it may take
-===================================================
+Dual form and convergence bound of the perceptron
+=================================================
 
-In the dual form a row keeps count of the updates it caused, and w is the sum of the rows by these counts.
-Their number can never exceed R² / γ²: the longest row over the widest margin.
+In the dual form each row counts the updates that it has caused, and w is the sum of the rows weighted by these
+counts and the labels. The number of updates is at most R² / γ², where R is the largest norm of a row and γ the
+distance of the nearest row from the maximum-margin hyperplane.
 
-*Replays L2 and L3: "Classificazione discriminativa", forma duale del percettrone; "Clasificadores
+*Reproduces L2 and L3: "Classificazione discriminativa", forma duale del percettrone; "Clasificadores
 discriminativos básicos", análisis de convergencia.*
 """
 
@@ -16,10 +17,10 @@ from discriminant.datasets import worked_example
 data = worked_example("or-perceptron").given["data"]
 primal = d.Perceptron().fit(data.X, data.y)
 dual = d.Perceptron(form="dual").fit(data.X, data.y)
-print("alpha:", dual.alpha_, " w from it:", (dual.alpha_ * data.y) @ data.X, " w of the primal:", primal.coef_[0])
+print("alpha:", dual.alpha_, " w of the dual:", (dual.alpha_ * data.y) @ data.X, " w of the primal:", primal.coef_[0])
 
 # %%
-# The certificate:
+# The convergence bound:
 
 print(primal.certificate())
 

@@ -1,11 +1,12 @@
 """
-What C trades
-=============
+The parameter C of the soft margin
+==================================
 
-Slack is paid by C. For small C the margin is wide and many rows lie within it; for large C the machine tends
-to the hard margin. (The notes write \\|w\\|² instead of \\|w\\|²/2: their C is twice ours.)
+C is the cost of slack. For small C the margin is wide and contains many rows; for large C the solution
+approaches the hard margin. (The notes minimise \\|w\\|² instead of \\|w\\|²/2, so their C is twice that of
+this package.)
 
-*Replays L6: "Classificazione discriminativa", compromesso tra margine e slack.*
+*Reproduces L6: "Classificazione discriminativa", compromesso tra margine e slack.*
 """
 
 import discriminant as d
@@ -18,11 +19,11 @@ for C in (0.01, 1, 100):
     print(f"C = {C:6g}: margin {model.margin_:.3f}, {len(model.support_)} support vectors")
 
 # %%
-# A cheap slack:
+# Small C:
 
 figures.boundary(d.SupportVectorClassifier(C=0.01).fit(data.X, data.y), data.X, data.y).show()
 
 # %%
-# A dear one:
+# Large C:
 
 figures.boundary(d.SupportVectorClassifier(C=100).fit(data.X, data.y), data.X, data.y).show()

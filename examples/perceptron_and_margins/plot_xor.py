@@ -1,13 +1,13 @@
 """
-XOR: no line, and the proof
-===========================
+XOR is not linearly separable
+=============================
 
-The four corners of a square, opposite ones of the same class. No line has them on its two sides, and that can be
-shown: the centre of the square lies halfway between the two rows of either class. A product of the two columns makes
+The corners of a square, with opposite corners in the same class, are not linearly separable, because the centre of
+the square is the midpoint of the two rows of either class. The product of the two columns as a third column makes
 them separable.
 
-*Replays L4: "Clasificadores discriminativos básicos", El perceptrón; "Classificazione discriminativa", separabilità
-lineare.*
+*Reproduces L4: "Clasificadores discriminativos básicos", El perceptrón; "Classificazione discriminativa",
+separabilità lineare.*
 """
 
 import warnings
@@ -22,16 +22,16 @@ xor = logic_gate("xor")
 print(d.linear_separability(xor.X, xor.y))
 
 # %%
-# The perceptron goes on for ever: on four rows it is soon seen to run in a circle.
+# The perceptron does not converge; on four rows its cycle is detected early.
 
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    walking = d.Perceptron(trace=True, max_iter=50).fit(xor.X, xor.y)
-print(said[0].message)
-figures.perceptron_trace(walking, xor.X, xor.y, frames=12).show()
+    model = d.Perceptron(trace=True, max_iter=50).fit(xor.X, xor.y)
+print(caught[0].message)
+figures.perceptron_trace(model, xor.X, xor.y, frames=12).show()
 
 # %%
-# With the product of the columns as a third one a plane does it:
+# With the product of the columns as a third column, a plane separates the classes:
 
 more = np.column_stack((xor.X, xor.X.prod(axis=1)))
 print(d.linear_separability(more, xor.y).separable)

@@ -1,7 +1,6 @@
-"""Linear classification, whole: from a table, a text matrix or an image to a decision that can be defended.
+"""Linear classification: from a table, a text matrix or an image to models, their evaluation, and decisions.
 
-Everything public is named in ``__init__.pyi``; modules below are private to the package. Nothing heavy is imported
-before it is used.
+All public names are listed in ``__init__.pyi``; modules are private. Heavy imports are deferred until they are used.
 """
 
 from .dependencies import attach_stub

@@ -1,21 +1,21 @@
-"""``python -m discriminant``, or ``discriminant``: the command line, where the packages it needs are at hand."""
+"""Entry point of the command line: ``discriminant`` or ``python -m discriminant``."""
 
 import sys
 
-from .dependencies import explained
+from .dependencies import dependency_error
 
 
 def main() -> None:
-    """Run the command that the arguments of this process ask for."""
+    """Run the command given by the arguments of this process."""
     try:
         from .cli import main as run
 
         run()
     except Exception as error:
-        told = explained(error)
-        if told is None:
+        cause = dependency_error(error)
+        if cause is None:
             raise
-        sys.exit(f"Error: {told}")
+        sys.exit(f"Error: {cause}")
 
 
 if __name__ == "__main__":

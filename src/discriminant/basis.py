@@ -1,23 +1,23 @@
-"""Functions of columns: splines, powers and products, as data that need nothing but NumPy to be evaluated.
+"""Basis expansions of columns: splines, powers and products, stored as data and evaluated with NumPy alone.
 
-Every function of one column is piecewise a polynomial: one class serves powers, B-splines, natural splines and clipped
-values, and an export needs to know one thing. What is made of them stays linear in its coefficients.
+Every function of one column is a piecewise polynomial, so that one class represents powers, B-splines, natural splines
+and clipped values, and exports have to support only this class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, RowBlock
 from .data import check_shapes, dense_rows, require
 from .kernels import scores as kernels
 
-#: What may be done to a column before it is made a polynomial.
+#: Transformations of a column before the polynomials are applied.
 INNER: dict[str, Any] = {"identity": np.asarray, "log": np.log, "exp": np.exp, "sqrt": np.sqrt}
 
 
@@ -25,22 +25,22 @@ INNER: dict[str, Any] = {"identity": np.asarray, "log": np.log, "exp": np.exp, "
 class Piecewise:
     """Polynomials of one column: ``sum_d coefficients[piece, :, d] (u - origins[piece])^d`` between ``breaks``.
 
-    With u the column itself, or ``inner(slope x + offset)``.
+    u is the column itself, or ``inner(slope x + offset)``.
 
     Parameters
     ----------
     column : int
         The column x.
     breaks : array of shape (m,)
-        Where one piece ends and the next begins, increasing.
+        Boundaries between the pieces, increasing.
     origins : array of shape (m + 1,)
-        What each piece measures x from.
+        The point about which each piece is expanded.
     coefficients : array of shape (m + 1, n_outputs, degree + 1)
-        Of the powers, by piece and function.
+        Polynomial coefficients by piece and function.
     inner : {"identity", "log", "exp", "sqrt"}, default="identity"
-        What the polynomials are of; the logarithm is the natural one.
+        Transformation of the column before the polynomials; the logarithm is the natural one.
     slope, offset : float, default=1.0 and 0.0
-        Of the column within it.
+        Linear function of the column inside the transformation.
     """
 
     column: int
@@ -53,7 +53,7 @@ class Piecewise:
 
     @property
     def n_outputs(self) -> int:
-        """How many functions there are."""
+        """The number of functions."""
         return int(self.coefficients.shape[1])
 
     def _check_parts(self) -> None:
@@ -66,7 +66,7 @@ class Piecewise:
         require(self.inner != "identity" or own == (1.0, 0.0), self, "inner function")
 
     def argument(self, x: Array) -> Array:
-        """What the polynomials are of; NaN or infinity where the inner function is not defined."""
+        """The argument u of the polynomials; NaN or infinity where the inner function is not defined."""
         if self.inner == "identity":
             return x
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -79,33 +79,33 @@ class Piecewise:
         return out
 
     def write(self, x: Array, out: Array, first: int) -> None:
-        """The functions of these values, into the columns of ``out`` from ``first`` on."""
+        """Write the functions of these values into the columns of ``out`` from ``first`` on."""
         by_power = np.ascontiguousarray(self.coefficients.transpose(0, 2, 1))
         u = np.ascontiguousarray(self.argument(x))
         kernels.piecewise_polynomials(u, self.breaks, self.origins, by_power, first, out)
 
     def combined(self, weights: Array) -> Piecewise:
-        """The sums of the functions with weights (n_sums, n_outputs)."""
+        """Linear combinations of the functions with weights of shape (n_sums, n_outputs)."""
         return replace(self, coefficients=np.einsum("so,mod->msd", weights, self.coefficients))
 
 
 @dataclass(frozen=True)
 class Basis:
-    """Columns as they are, functions of columns, products of these, and linear combinations of the products.
+    """Columns, functions of columns, their products, and linear combinations of the products.
 
     Parameters
     ----------
     n_columns : int
-        Of the rows that are expanded.
+        Number of input columns.
     columns : array of int
-        The first factors: columns as they are.
+        Columns that are used unchanged; they are the first factors.
     functions : list of Piecewise
-        Their outputs are the factors after those.
+        Their outputs are the remaining factors.
     outputs : array of int, of shape (n_products, degree)
-        The factors whose product each output is; -1 stands for no factor.
+        The factors of each product; -1 means no factor.
     contrasts : array of shape (n_products, n_outputs), optional
-        The weights of the products in each output, where outputs are sums of products: contrasts of the levels of a
-        factor. None: each product is an output.
+        Weights of the products in each output, such as contrasts of the levels of a factor. None: each product is an
+        output.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Basis:
 
     @property
     def n_factors(self) -> int:
-        """The number of columns and functions that are multiplied."""
+        """The number of factors: unchanged columns and functions."""
         return len(self.columns) + sum(function.n_outputs for function in self.functions)
 
     def _check_parts(self) -> None:
@@ -143,7 +143,7 @@ class Basis:
         if self.contrasts is not None:
             require(check_shapes(self, contrasts="po")["p"] == len(self.outputs), self, "contrasts")
 
-    def expand(self, block: Any) -> Array:
+    def expand(self, block: RowBlock) -> Array:
         """The outputs for a block of rows."""
         X = np.asarray(dense_rows(block), dtype=np.float64)
         factors, first = np.empty((len(X), self.n_factors + 1)), len(self.columns)
@@ -151,37 +151,37 @@ class Basis:
         for function in self.functions:
             function.write(X[:, function.column], factors, first)
             first += function.n_outputs
-        factors[:, -1] = 1.0  # what -1 leads to: no factor
+        factors[:, -1] = 1.0  # selected by the index -1: no factor
         out = np.empty((len(X), len(self.outputs)))
         kernels.column_products(factors, self.outputs % factors.shape[1], out)
         return out if self.contrasts is None else out @ self.contrasts
 
 
 def powers(column: int, degree: int, centre: float = 0.0, scale: float = 1.0) -> Piecewise:
-    """The first to the given power of a column, measured from a centre in units of a scale."""
+    """The powers 1 to ``degree`` of the column ``(x - centre) / scale``."""
     coefficients = np.zeros((1, degree, degree + 1))
     coefficients[0, np.arange(degree), np.arange(1, degree + 1)] = scale ** -np.arange(1.0, degree + 1)
     return Piecewise(column, np.zeros(0), np.array([centre]), coefficients)
 
 
-def clipped(column: int, centre: float, scale: float, most: float) -> Piecewise:
-    """A column in units of a scale around a centre, at most so far from it."""
-    breaks = np.array([centre - most * scale, centre + most * scale])
-    coefficients = np.array([[[-most, 0.0]], [[0.0, 1.0 / scale]], [[most, 0.0]]])
+def clipped(column: int, centre: float, scale: float, limit: float) -> Piecewise:
+    """The column ``(x - centre) / scale``, clipped to ``[-limit, limit]``."""
+    breaks = np.array([centre - limit * scale, centre + limit * scale])
+    coefficients = np.array([[[-limit, 0.0]], [[0.0, 1.0 / scale]], [[limit, 0.0]]])
     return Piecewise(column, breaks, np.array([breaks[0], centre, breaks[1]]), coefficients)
 
 
 def b_splines(column: int, knots: Sequence[float] | Array, degree: int = 3) -> Piecewise:
-    """All B-splines on knots in order, the first and last of which are the boundary; straight lines beyond it.
+    """All B-splines on increasing knots, the first and last being the boundary; linear beyond it.
 
-    They add up to 1. A knot within that is given twice is one where the splines are less smooth.
+    They sum to 1. A repeated interior knot reduces the smoothness there.
 
     Examples
     --------
     >>> b_splines(0, [0.0, 1.0, 2.0]).evaluate(np.array([0.0, 2.0])).round(3).tolist()
     [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
     """
-    from scipy.interpolate import BSpline  # needed to make them, not to evaluate them
+    from scipy.interpolate import BSpline  # only needed to construct the splines
 
     knots = np.asarray(knots, dtype=np.float64)
     whole = np.r_[np.repeat(knots[0], degree), knots, np.repeat(knots[-1], degree)]
@@ -189,9 +189,9 @@ def b_splines(column: int, knots: Sequence[float] | Array, degree: int = 3) -> P
     return _straight_beyond(column, spline, breaks, degree)
 
 
-def _straight_beyond(column: int, spline: Any, breaks: Array, degree: int) -> Piecewise:
-    """Splines of scipy between the breaks, and straight lines beyond them."""
-    # Taylor series at the left end of each interval; beyond the boundary only value and slope go on
+def _straight_beyond(column: int, spline: Callable[..., Array], breaks: Array, degree: int) -> Piecewise:
+    """A SciPy spline between the breaks, extrapolated linearly."""
+    # Taylor series at the left end of each interval; beyond the boundary only value and slope.
     taylor = [spline(breaks[:-1], nu=d) / factorial(d) for d in range(degree + 1)]
     inside = np.stack(taylor, axis=-1)
     before, after = inside[:1].copy(), np.zeros_like(inside[:1])
@@ -202,7 +202,7 @@ def _straight_beyond(column: int, spline: Any, breaks: Array, degree: int) -> Pi
 
 
 def natural_splines(column: int, knots: Sequence[float] | Array, intercept: bool = False) -> Piecewise:
-    """The cubic splines on these knots that are straight at the boundary and beyond, in the coordinates of R's ``ns``.
+    """Natural cubic splines on these knots (linear beyond the boundary), in the basis of R's ``ns``.
 
     Without ``intercept`` they are 0 at the first knot.
 
@@ -211,17 +211,19 @@ def natural_splines(column: int, knots: Sequence[float] | Array, intercept: bool
     Hastie, T. J. (1992). Generalized additive models. In: Statistical Models in S, chapter 7.
     """
     whole = b_splines(column, knots)
-    bent = np.array([2 * whole.coefficients[1, :, 2], _second_derivative(whole)])
+    step = whole.breaks[-1] - whole.origins[-2]
+    at_last = 2 * whole.coefficients[-2, :, 2] + 6 * whole.coefficients[-2, :, 3] * step
+    second_derivatives = np.array([2 * whole.coefficients[1, :, 2], at_last])
     first = 0 if intercept else 1
-    turned = np.linalg.qr(bent[:, first:].T, mode="complete")[0][:, 2:]
-    return whole.combined(np.pad(turned.T, ((0, 0), (first, 0))))
+    null_space = np.linalg.qr(second_derivatives[:, first:].T, mode="complete")[0][:, 2:]
+    return whole.combined(np.pad(null_space.T, ((0, 0), (first, 0))))
 
 
 def cubic_regression_splines(column: int, knots: Array, centred_over: Array | None = None) -> Piecewise:
     """The natural cubic splines with value 1 at one knot and 0 at the others (patsy's and mgcv's ``cr``).
 
-    They add up to 1. With the means of their values over the rows, ``centred_over``, they are replaced by one function
-    fewer, which has mean 0 over these rows.
+    They sum to 1. Given the means of their values over the rows, ``centred_over``, they are replaced by one function
+    fewer, each with mean 0 over these rows.
 
     References
     ----------
@@ -233,7 +235,7 @@ def cubic_regression_splines(column: int, knots: Array, centred_over: Array | No
     >>> cubic_regression_splines(0, np.array([0.0, 1.0, 3.0])).evaluate(np.array([1.0, 4.0])).round(3).tolist()
     [[0.0, 1.0, 0.0], [0.333, -1.0, 1.667]]
     """
-    from scipy.interpolate import CubicSpline  # needed to make them, not to evaluate them
+    from scipy.interpolate import CubicSpline  # only needed to construct the splines
 
     spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
     whole = _straight_beyond(column, spline, np.asarray(knots, dtype=np.float64), 3)
@@ -242,14 +244,8 @@ def cubic_regression_splines(column: int, knots: Array, centred_over: Array | No
     return whole.combined(np.linalg.qr(centred_over[:, None], mode="complete")[0][:, 1:].T)
 
 
-def _second_derivative(splines: Piecewise) -> Array:
-    """Of cubic splines, just before the last knot."""
-    step = splines.breaks[-1] - splines.origins[-2]
-    return np.asarray(2 * splines.coefficients[-2, :, 2] + 6 * splines.coefficients[-2, :, 3] * step)
-
-
 def orthogonal_polynomials(column: int, x: Array, degree: int, weight: Array | None = None) -> Piecewise:
-    """Polynomials of rising degree that are orthonormal over the values, and orthogonal to a constant (R's ``poly``).
+    """Polynomials of increasing degree, orthonormal over the values and orthogonal to the constant (R's ``poly``).
 
     References
     ----------
@@ -260,7 +256,7 @@ def orthogonal_polynomials(column: int, x: Array, degree: int, weight: Array | N
     made, values = [np.array([1.0])], [np.ones(len(x))]
     for _ in range(degree):
         shifted, own = np.append(0.0, made[-1]), z * values[-1]
-        for coefficients, earlier in zip(made[-2:], values[-2:], strict=True):  # those before are orthogonal already
+        for coefficients, earlier in zip(made[-2:], values[-2:], strict=True):  # three-term recurrence
             share = float(w @ (own * earlier) / (w @ earlier**2))
             own = own - share * earlier
             shifted[: len(coefficients)] -= share * coefficients

@@ -1,14 +1,13 @@
-"""The packages that this one needs: which of them are missing, too old or broken, told in words.
+"""Required and optional packages: error messages if one is missing, too old or broken, and lazy imports.
 
-What is needed stands in the metadata of this package alone. It is looked up after something has failed, and for the
-packages that only some purposes need when they are first used: nobody waits for it otherwise.
+Requirements are read from the metadata of this package, and only after an import has failed or when an optional package
+is first used: reading them takes longer than starting a command.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,21 +20,21 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
-class Need:
-    """A distribution that is needed, from which version on, and for which extra, if not for everything."""
+class Requirement:
+    """A required distribution, its minimum version, and the extra that requires it (None: always required)."""
 
     name: str
-    least: str = ""
+    min_version: str = ""
     extra: str | None = None
 
     @property
-    def wanted(self) -> str:
-        """What pip is asked for."""
-        return f"{self.name}>={self.least}" if self.least else self.name
+    def specifier(self) -> str:
+        """The requirement as an argument of pip."""
+        return f"{self.name}>={self.min_version}" if self.min_version else self.name
 
     @property
-    def found(self) -> str | None:
-        """The version that is installed, if one is."""
+    def version(self) -> str | None:
+        """The installed version, if any."""
         from importlib import metadata  # slow to load
 
         try:
@@ -44,17 +43,17 @@ class Need:
             return None
 
     @property
-    def fault(self) -> str | None:
-        """What is wrong with it, as far as versions tell."""
-        if self.found is None:
-            return f"{self.wanted} is not installed"
-        if _release(self.found) < _release(self.least):
-            return f"{self.name} {self.found} is too old, {self.wanted} is needed"
+    def problem(self) -> str | None:
+        """Why the installed version does not meet the requirement, None if it does."""
+        if self.version is None:
+            return f"{self.specifier} is not installed"
+        if _release(self.version) < _release(self.min_version):
+            return f"{self.name} {self.version} is too old, {self.specifier} is required"
         return None
 
     @property
     def modules(self) -> set[str]:
-        """The names under which it is imported."""
+        """The names of its top-level modules."""
         return {_imported(self.name)} | {module for module, names in _distributions().items() if self.name in names}
 
 
@@ -70,7 +69,7 @@ def _distributions() -> Any:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """The numbers of a version, without zeros at the end.
+    """The numbers of a version without trailing zeros.
 
     >>> _release("2.9.0rc1") < _release("2.10")
     True
@@ -81,8 +80,8 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def needs() -> list[Need]:
-    """What the metadata of this package ask for; nothing where it is not installed."""
+def requirements() -> list[Requirement]:
+    """The requirements in the metadata of this package; empty if it is not installed."""
     from importlib import metadata
 
     try:
@@ -91,39 +90,42 @@ def needs() -> list[Need]:
         return []
     found = []
     for requirement, _, marker in (text.partition(";") for text in listed):
-        name, least = re.match(r"[\w.-]+", requirement), re.search(r">=\s*([\w.]+)", requirement)
+        name, minimum = re.match(r"[\w.-]+", requirement), re.search(r">=\s*([\w.]+)", requirement)
         extra = re.search(r"extra\s*==\s*[\"']([\w-]+)", marker)
         if name:
             normalised = re.sub(r"[-_.]+", "-", name[0]).lower()
-            found.append(Need(normalised, least[1] if least else "", extra[1] if extra else None))
+            found.append(Requirement(normalised, minimum[1] if minimum else "", extra[1] if extra else None))
     return found
 
 
-def explained(error: BaseException) -> DependencyError | None:
-    """The error that names the packages at fault for another error, None where none is."""
+def dependency_error(error: BaseException) -> DependencyError | None:
+    """The missing, outdated or broken packages that caused an error, as an error; None if there are none."""
     if isinstance(error, DependencyError):
         return error
     involved, loading = _involved(error)
-    asked = [need for need in needs() if need.extra is None or need.modules & set(involved)]
-    faulty = [need for need in asked if need.fault]
-    if faulty:
-        return _told("; ".join(str(need.fault) for need in faulty), faulty)
-    broken = [need for module in involved for need in asked if loading and module in need.modules][:1]
-    for need in broken:
-        reason = f"{need.name} {need.found} cannot be loaded ({type(error).__name__}: {error})"
-        return _told(f"{reason}, {need.wanted} is needed", broken, "--force-reinstall ")
+    candidates = [one for one in requirements() if one.extra is None or one.modules & set(involved)]
+    if outdated := [one for one in candidates if one.problem]:
+        return _unusable("; ".join(str(one.problem) for one in outdated), outdated)
+    if loading:
+        for broken in (one for module in involved for one in candidates if module in one.modules):
+            reason = f"{_not_importable(broken, error)}, {broken.specifier} is required"
+            return _unusable(reason, [broken], "--force-reinstall ")
     return None
 
 
-def _told(reason: str, faulty: list[Need], how: str = "") -> DependencyError:
-    wanted = " ".join(f'"{need.wanted}"' for need in faulty)
-    return DependencyError(f"A package that discriminant needs does not work: {reason}. pip install {how}{wanted}")
+def _unusable(reason: str, packages: list[Requirement], options: str = "") -> DependencyError:
+    specifiers = " ".join(f'"{one.specifier}"' for one in packages)
+    return DependencyError(f"A required package is not usable: {reason}. Run pip install {options}{specifiers}")
+
+
+def _not_importable(package: Requirement, error: BaseException) -> str:
+    return f"{package.name} {package.version} cannot be imported ({type(error).__name__}: {error})"
 
 
 def _involved(error: BaseException) -> tuple[list[str], bool]:
-    """The modules in which an error came up, the innermost first, and whether that was while a module was loaded."""
+    """The modules in the traceback of an error, innermost first, and whether one of them was being imported."""
     named = error.name if isinstance(error, ImportError) else None
-    if isinstance(error, AttributeError):  # a name that another version of a module has
+    if isinstance(error, AttributeError):  # another version of the module has the name
         named = getattr(error.obj, "__name__", None)
     modules, loading = [], isinstance(error, ImportError)
     trace = error.__traceback__
@@ -135,20 +137,20 @@ def _involved(error: BaseException) -> tuple[list[str], bool]:
 
 
 @contextmanager
-def told_if_broken() -> Iterator[None]:
-    """Name the package that is at fault, if one is, for what fails inside."""
+def reported_dependencies() -> Iterator[None]:
+    """Replace errors inside by a `DependencyError` if a package is missing, too old or broken."""
     try:
         yield
     except Exception as error:
-        told = explained(error)
-        if told is None:
+        cause = dependency_error(error)
+        if cause is None:
             raise
-        raise told from error
+        raise cause from error
 
 
 def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """The public names of a package, each loaded when it is first used; see lazy_loader."""
-    with told_if_broken():
+    """The public names of a package, each imported when it is first used; see lazy_loader."""
+    with reported_dependencies():
         import lazy_loader
 
         load, listed, names = lazy_loader.attach_stub(package, file)
@@ -156,77 +158,53 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
     def attribute(name: str) -> Any:
         if name not in names:
             return load(name)
-        with told_if_broken():
+        with reported_dependencies():
             return load(name)
 
     return attribute, listed, names
 
 
 class Deferred:
-    """A module that is loaded when something of it is first asked for."""
+    """A module that is imported when one of its attributes is first used."""
 
     def __init__(self, module: str) -> None:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        with told_if_broken():
+        with reported_dependencies():
             return getattr(importlib.import_module(self._module), name)
 
 
 @cache
-def _need_of(module: str) -> tuple[Need, str | None]:
-    """The distribution that a module belongs to, and what is wrong with it as far as versions tell."""
-    need = next((need for need in needs() if _imported(need.name) == module), Need(module))
-    return need, need.fault
+def _requirement_of(module: str) -> tuple[Requirement, str | None]:
+    """The distribution of a module, and its problem, if any."""
+    package = next((one for one in requirements() if _imported(one.name) == module), Requirement(module))
+    return package, package.problem
 
 
 def optional_module(name: str, purpose: str) -> Any:
-    """The module of that name, which only some purposes need; or an error that says how to install it.
+    """An optional module; raises an error with installation instructions if it is not available.
 
     >>> optional_module("rasterio.windows", "Images").Window(0, 0, 4, 3).height
     3
     """
-    need, fault = _need_of(_imported(name))
+    package, problem = _requirement_of(_imported(name))
     try:
         module = importlib.import_module(name)
     except Exception as error:
-        reason = fault or f"{need.name} {need.found} cannot be loaded ({type(error).__name__}: {error})"
-        raise _needed(need, purpose, reason) from error
-    if need.found is not None and fault:
-        raise _needed(need, purpose, fault)
+        raise _required(package, purpose, problem or _not_importable(package, error)) from error
+    if package.version is not None and problem:
+        raise _required(package, purpose, problem)
     return module
 
 
 def check_installed(name: str, purpose: str) -> None:
-    """Raise what `optional_module` would of a module that is missing or too old, without loading it."""
-    need, fault = _need_of(_imported(name))
-    if fault:
-        raise _needed(need, purpose, fault)
+    """Raise the error of `optional_module` if a module is missing or too old, without importing it."""
+    package, problem = _requirement_of(_imported(name))
+    if problem:
+        raise _required(package, purpose, problem)
 
 
-def _needed(need: Need, purpose: str, reason: str) -> DependencyError:
-    remedy = f"pip install '{_PACKAGE}[{need.extra}]'" if need.extra else f"pip install '{need.wanted}'"
-    return DependencyError(f"{purpose} need the package {need.wanted}: {reason}. {remedy}")
-
-
-class Absent:
-    """Keeps packages from being found, once it stands in ``sys.meta_path``: to others they are not installed."""
-
-    def __init__(self, *names: str) -> None:
-        self._names = names
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG002
-        """Refuse the packages; others are left to the finders that follow."""
-        if name in self._names:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-@contextmanager
-def without(*names: str) -> Iterator[None]:
-    """Load what uses packages only if they are there, without them."""
-    finder: Any = Absent(*names)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
+def _required(package: Requirement, purpose: str, reason: str) -> DependencyError:
+    target = f"{_PACKAGE}[{package.extra}]" if package.extra else package.specifier
+    return DependencyError(f"{purpose} require the package {package.specifier}: {reason}. Run pip install '{target}'")

@@ -1,31 +1,31 @@
-"""Every error and warning this package raises.
+"""Errors and warnings of this package, and the messages they carry.
 
 ::
 
     DiscriminantError
-    ├── InputError                (ValueError)   what came in cannot be read as rows, labels or weights
-    │   ├── DtypeError            (TypeError)    a value that is not a number where one is needed
+    ├── InputError                (ValueError)   input that is not valid as rows, labels or weights
+    │   ├── DtypeError            (TypeError)    a value that is not a number where one is required
     │   ├── ColumnError                          columns missing, unseen, reordered or of the wrong kind
     │   ├── LabelError                           labels or classes
     │   ├── WeightError                          sample weights
-    │   └── ModelFileError                       a model file that is damaged, altered, too new or none at all
-    ├── ParameterError            (ValueError)   a parameter of an estimator
-    ├── DegenerateDataError       (ValueError)   readable data from which this model cannot be estimated
+    │   └── ModelFileError                       a file that is not a valid model file, or of a newer version
+    ├── ParameterError            (ValueError)   an invalid parameter value
+    ├── DegenerateDataError       (ValueError)   valid data from which this model cannot be estimated
     │   └── NotSeparableError                    no hyperplane separates the classes; its ``witness`` proves it
-    ├── NotReadyError             (RuntimeError) a model fed by partial_fit that needs more rows first
-    └── DependencyError           (ImportError)  a package this one needs is missing, too old or broken
+    ├── NotReadyError             (RuntimeError) a model that needs more rows from partial_fit before it predicts
+    └── DependencyError           (ImportError)  a required package is missing, too old or broken
 
     DiscriminantWarning           (UserWarning)
     ├── CollinearityWarning                      columns that are linear functions of others
-    │   └── AliasWarning                         the same where predictions do not depend on it
-    └── SeparationWarning                        classes for which maximum likelihood has no finite solution
+    │   └── AliasWarning                         collinear columns that do not change predictions
+    └── SeparationWarning                        separated classes: maximum likelihood has no finite solution
 
-Each message says what was expected, what came and what to do. A message is made of parts: text, and the settings and
-models it speaks of, which Python and the command line write each in their own way::
+A message states the problem and its place, what is expected, and the remedy. It consists of parts: text, and references
+to settings and models, which Python and the command line spell differently::
 
-    raise InputError(f"{name} misses values. Choose ", Setting("missing", "indicator"), ".")
+    raise InputError(f"{name} has missing values. Use ", Setting("missing", "indicator"), ".")
 
-is told as ``missing='indicator'`` in Python and as ``--missing indicator`` on the command line.
+is rendered as ``missing='indicator'`` in Python and as ``--missing indicator`` on the command line.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-_NO_VALUE: Any = object()
+_NO_VALUE: Final = object()
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter that a message speaks of, perhaps with a value it advises."""
+    """A reference to a parameter in a message, optionally with a recommended value."""
 
     parameter: str
     value: Any = _NO_VALUE
 
     @property
     def has_value(self) -> bool:
-        """Whether a value is advised."""
+        """Whether a value is recommended."""
         return self.value is not _NO_VALUE
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Model:
-    """A model that a message speaks of, by the name of its class."""
+    """A reference to a model class in a message."""
 
     name: str
 
@@ -69,60 +69,60 @@ Part = str | Setting | Model
 
 
 class Message:
-    """Text with the settings and models it speaks of."""
+    """Text with references to settings and models."""
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
 
-    def told(self, spelled: Callable[[Setting | Model], str] = str) -> str:
-        """The text, with settings and models as ``spelled`` writes them; by default as in Python."""
-        return "".join(part if isinstance(part, str) else spelled(part) for part in self.parts)
+    def render(self, spell: Callable[[Setting | Model], str] = str) -> str:
+        """The text, with settings and models spelled by ``spell`` (default: Python syntax)."""
+        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
     def __str__(self) -> str:
-        return self.told()
+        return self.render()
 
 
 class DiscriminantError(Message, Exception):
-    """Base of every error raised on purpose by this package."""
+    """Base class of the errors of this package."""
 
     def __init__(self, *parts: Part) -> None:
         Message.__init__(self, *parts)
         Exception.__init__(self, str(self))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[DiscriminantError], tuple[Part, ...], dict[str, Any]]:
         return type(self), self.parts, vars(self)
 
 
 class InputError(DiscriminantError, ValueError):
-    """What came in cannot be read as rows, labels or weights."""
+    """Input that is not valid as rows, labels or weights."""
 
 
 class DtypeError(InputError, TypeError):
-    """A value that is not a number stands where one is needed."""
+    """A value that is not a number where one is required."""
 
 
 class ColumnError(InputError):
-    """Columns are missing, unseen, in another order, or of the wrong kind."""
+    """Columns that are missing, unseen, reordered or of the wrong kind."""
 
 
 class LabelError(InputError):
-    """Labels that cannot be classes, or classes that do not fit the model."""
+    """Labels that are not valid classes, or classes that the model does not have."""
 
 
 class WeightError(InputError):
-    """Sample weights that cannot be read as row counts."""
+    """Invalid sample weights."""
 
 
 class ModelFileError(InputError):
-    """A file that is not a whole, unaltered model file this version can read, or a model that cannot be stored."""
+    """A file that is not a valid model file of this or an earlier version, or a model that cannot be stored."""
 
 
 class ParameterError(DiscriminantError, ValueError):
-    """A parameter of an estimator has a value it cannot have."""
+    """An invalid parameter value."""
 
 
 class DegenerateDataError(DiscriminantError, ValueError):
-    """The data are readable, but this model cannot be estimated from them."""
+    """Valid data from which this model cannot be estimated."""
 
 
 class NotSeparableError(DegenerateDataError):
@@ -134,15 +134,15 @@ class NotSeparableError(DegenerateDataError):
 
 
 class NotReadyError(DiscriminantError, RuntimeError):
-    """A model fed by ``partial_fit`` has not seen enough rows to predict."""
+    """A model that needs more rows from ``partial_fit`` before it can predict."""
 
 
 class DependencyError(DiscriminantError, ImportError):
-    """A package that this one needs is missing, too old or broken."""
+    """A required package that is missing, too old or broken."""
 
 
 class DiscriminantWarning(Message, UserWarning):
-    """Base of the warnings this package gives; ``origin`` is the line of the package it comes from."""
+    """Base class of the warnings of this package; ``origin`` is the file and line that issued it."""
 
     def __init__(self, *parts: Part) -> None:
         Message.__init__(self, *parts)
@@ -154,7 +154,7 @@ class CollinearityWarning(DiscriminantWarning):
 
 
 class AliasWarning(CollinearityWarning):
-    """Some columns can be computed from others: single coefficients have no meaning, predictions are the same."""
+    """Some columns are linear functions of others: predictions are unaffected, coefficients are not unique."""
 
 
 class SeparationWarning(DiscriminantWarning):
@@ -162,15 +162,15 @@ class SeparationWarning(DiscriminantWarning):
 
 
 def warn(message: str | Message, category: type[Warning]) -> None:
-    """Warn, pointing at the caller's line outside this package.
+    """Issue a warning that points at the caller's line outside this package.
 
-    The warning, also one of another library's category, has the ``message`` with its parts, and its ``origin``.
+    Warnings of any category, including those of other libraries, keep the ``message`` with its parts and an ``origin``.
     """
     package = __name__.partition(".")[0]
     depth, frame = 2, sys._getframe(1)
-    told = message if isinstance(message, Message) else Message(message)
-    warning: Any = category(*told.parts) if issubclass(category, Message) else category(str(told))
-    warning.message, warning.origin = told, (frame.f_code.co_filename, frame.f_lineno)
+    whole = message if isinstance(message, Message) else Message(message)
+    warning: Any = category(*whole.parts) if issubclass(category, Message) else category(str(whole))
+    warning.message, warning.origin = whole, (frame.f_code.co_filename, frame.f_lineno)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(warning, stacklevel=depth)

@@ -1,36 +1,38 @@
-"""Splits of rows for tuning: which rows are held out, and what rules that had not seen them said of them.
+"""Cross-validation splits for tuning.
 
-Models that tune themselves deal their training rows into folds once, and choose by what is said of the rows held out:
-ridges, discriminant analysis, naive Bayes and margins share the dealing (`HeldOut`) and the form of the outcome
-(`TunedRule`). Validation from outside, with groups and clusters, is `validation.held_out`.
+Models with tuning parameters split their training rows into folds and choose by held-out predictions. Ridges,
+discriminant analysis, naive Bayes and support vector machines share the splits (`HeldOut`) and the form of the result
+(`TunedRule`). Validation of finished models, with groups and clusters, is in `validation.held_out`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .arrays import Array
 from .errors import InputError, ParameterError, Setting
 
-#: Folds are dealt anew until about so many pairs of a row and a split are there.
-_STEADY_PAIRS = 2_000
+#: Small datasets are split repeatedly until there are about this many held-out predictions: more repeats reduce the
+#: variance of the choice and cost time.
+TARGET_HELD_OUT_PREDICTIONS: Final = 2_000
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Which rows each split holds out, as pairs of a row and a split, in the order of the rows.
+    """The held-out rows of each split, as pairs of a row and a split in row order.
 
     Parameters
     ----------
     rows, fits : arrays of shape (n_pairs,)
     first : array of shape (n_rows + 1,)
-        Where the pairs of each row begin.
+        Index of the first pair of each row.
     seen : bool array of shape (n_rows, n_splits + 1)
-        Which rows each fit learns from; the last one from all.
+        The training rows of each fit; the last fit uses all rows.
     """
 
     rows: Array
@@ -40,7 +42,7 @@ class HeldOut:
 
     @classmethod
     def by_splits(cls, splits: Sequence[tuple[Array, Array]], n_rows: int) -> HeldOut:
-        """From pairs of the rows to train on and the rows held out."""
+        """From pairs of training and held-out rows."""
         seen, held = np.ones((n_rows, len(splits) + 1), dtype=bool), np.zeros((n_rows, len(splits)), dtype=bool)
         for split, (train, out) in enumerate(splits):
             seen[:, split] = False
@@ -51,28 +53,41 @@ class HeldOut:
 
     @classmethod
     def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0, groups: Array | None = None) -> HeldOut:
-        """By `repeated_folds`."""
+        """From `repeated_folds`."""
         return cls.by_splits(repeated_folds(codes, n_folds, seed, groups=groups), len(codes))
 
     @property
     def n_splits(self) -> int:
         return self.seen.shape[1] - 1
 
+    def gathered(self, parts: Sequence[Array]) -> Array:
+        """Values (m, n_pairs, ...) of all pairs, from those of the held-out rows of each split."""
+        out = np.empty((len(parts[0]), len(self.rows), *parts[0].shape[2:]))
+        for split, part in enumerate(parts):
+            out[:, self.fits == split] = part
+        return out
+
     @property
     def is_partition(self) -> bool:
-        """Whether every row is held out by one split, and seen by all others."""
+        """Whether every row is held out by exactly one split and used by all others."""
         n_rows = len(self.seen)
         return np.array_equal(self.rows, np.arange(n_rows)) and int(self.seen.sum()) == n_rows * self.n_splits
 
 
-def group_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
-    """The fold of each row, the rows of a group in one fold, with about equal shares of every class in all folds.
-
-    Large groups are assigned first, each to the fold that has least of its classes.
-    """
+def _group_counts(codes: Array, groups: Array) -> tuple[Array, Array]:
+    """The index of each row's group, and the number of rows of each class in each group."""
     label, group = np.unique(codes, return_inverse=True)[1], np.unique(groups, return_inverse=True)[1]
     counts = np.zeros((group.max() + 1, label.max() + 1))
     np.add.at(counts, (group, label), 1.0)
+    return group, counts
+
+
+def group_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
+    """The fold of each row; groups are not split, and folds have about equal shares of every class.
+
+    Large groups are assigned first, each to the fold with the smallest share of its classes.
+    """
+    group, counts = _group_counts(codes, groups)
     shares = counts / counts.sum(axis=0)
     order = np.random.default_rng(seed).permutation(len(shares))
     fold, held = np.zeros(len(shares), dtype=np.int64), np.zeros((n_folds, shares.shape[1]))
@@ -84,18 +99,16 @@ def group_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Arr
 
 
 def grouped_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
-    """`group_folds`, with -1 for groups that are never held out: without them a fit could not learn some class."""
-    label, group = np.unique(codes, return_inverse=True)[1], np.unique(groups, return_inverse=True)[1]
-    counts = np.zeros((group.max() + 1, label.max() + 1))
-    np.add.at(counts, (group, label), 1.0)
+    """`group_folds`, with -1 for groups that are always in training, because they hold all rows of a class."""
+    group, counts = _group_counts(codes, groups)
     fold = np.zeros(len(counts), dtype=np.int64)
-    fold[group] = group_folds(label, group, min(n_folds, len(counts)), seed)
+    fold[group] = group_folds(codes, group, min(n_folds, len(counts)), seed)
     fold[(counts == counts.sum(axis=0)).any(axis=1)] = -1
     if np.count_nonzero(fold >= 0) < 2:
         raise InputError(
-            "Groups cannot be held out: fewer than two groups leave rows of every class to learn from. Leave ",
+            "Groups cannot be held out: fewer than two of them can be left out without losing a class. Omit ",
             Setting("groups"),
-            " out, or collect more groups.",
+            " or collect more groups.",
         )
     for k in range(counts.shape[1]):
         own = np.flatnonzero(counts[:, k])
@@ -105,20 +118,20 @@ def grouped_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> A
 
 
 def _splits_of(fold: Array) -> list[tuple[Array, Array]]:
-    """The rows to train on and the rows held out of each fold; rows of the fold -1 are never held out."""
+    """The training and held-out rows of each fold; rows of fold -1 are never held out."""
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
 
 
 def repeated_folds(
     codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5, groups: Array | None = None
 ) -> list[tuple[Array, Array]]:
-    """Folds with equal shares of every class, dealt anew up to ``most`` times where rows are few.
+    """Stratified k-fold splits, repeated up to ``most`` times if there are few rows.
 
-    The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
-    only row of a class is never held out: no fit could know its class. Rows of one group are held out together.
+    Splits are deterministic and do not depend on the order of the classes. The only row of a class is never held out.
+    Rows of one group are held out together.
     """
     n_rows, splits = len(codes), list[tuple[Array, Array]]()
-    n_repeats = int(np.clip(_STEADY_PAIRS // n_rows, 1, most))
+    n_repeats = int(np.clip(TARGET_HELD_OUT_PREDICTIONS // n_rows, 1, most))
     if groups is not None:
         folds = (grouped_folds(codes, groups, n_folds, seed + repeat) for repeat in range(n_repeats))
         return [split for fold in folds for split in _splits_of(fold)]
@@ -138,20 +151,18 @@ def repeated_folds(
 
 @dataclass(frozen=True)
 class TunedRule:
-    """A rule fitted to all rows, and how its kind did on rows that it had not seen.
-
-    Settings are chosen by the rows held out; the rule itself is then fitted with them to all rows.
+    """A rule fitted to all rows with settings chosen by cross-validation, and its held-out performance.
 
     Parameters
     ----------
     rule : Rule
-        Its scores are log-posteriors, but for a constant of each row.
+        Its scores are log-posteriors up to a constant per row.
     settings : dict
-        What was chosen, by the name of the parameter.
+        The chosen values by parameter name.
     loss : float
-        The mean log-loss of the pairs held out, with these settings.
+        Mean held-out log-loss with these settings.
     log_posteriors : array of shape (n_pairs, K)
-        Of the pairs; minus infinity for a class of which the fit has seen no row.
+        Held-out predictions; minus infinity for classes without training rows in the split.
     """
 
     rule: Any
@@ -160,29 +171,29 @@ class TunedRule:
     log_posteriors: Array
 
 
-def forward_chaining(times: Any, y: Any, n_splits: int = 5) -> list[tuple[Array, Array]]:
-    """Splits in time: each part of the rows is held out by a fit to all earlier rows, and to no later one.
+def forward_chaining(times: ArrayLike, y: ArrayLike, n_splits: int = 5) -> list[tuple[Array, Array]]:
+    """Time-series splits: each period is predicted by a fit to all earlier rows.
 
-    Rows are sorted by time and cut into ``n_splits + 1`` parts of about equal size; rows of the same time are in the
-    same part. The first part is not held out, nor are parts before whose begin some class has fewer than two rows.
+    Rows are sorted by time and cut into ``n_splits + 1`` periods of about equal size; rows of equal time stay together.
+    The first period is never held out, nor is a period before which some class has fewer than two rows.
 
     Parameters
     ----------
     times : array-like of shape (n_rows,)
-        Numbers, dates or anything else that can be sorted.
+        Numbers, dates or other sortable values.
     y : array-like of shape (n_rows,)
         Class labels.
     n_splits : int, default=5
-        How many parts are held out.
+        Number of held-out periods.
 
     Returns
     -------
     list of (train, test)
-        Row numbers, as ``cv`` of `compare` and `cross_validate` takes them.
+        Row indices, for the parameter ``cv`` of `compare` and `cross_validate`.
 
     See Also
     --------
-    compare : Takes them as ``cv``.
+    compare : Compares models on such splits.
 
     References
     ----------
@@ -195,12 +206,12 @@ def forward_chaining(times: Any, y: Any, n_splits: int = 5) -> list[tuple[Array,
     [0 1 2 3] [4 5]
     """
     if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 1:
-        raise ParameterError(Setting("n_splits"), f" must be a whole number of 1 or more, got {n_splits!r}.")
+        raise ParameterError(Setting("n_splits"), f" must be an integer of at least 1, got {n_splits!r}.")
     times, (_, codes) = np.asarray(times), np.unique(np.asarray(y), return_inverse=True)
     if times.ndim != 1 or times.shape != codes.shape or not times.size:
-        raise InputError(f"times and y must have one entry for each row, got shapes {times.shape} and {codes.shape}.")
+        raise InputError(f"times and y must have one entry per row, got shapes {times.shape} and {codes.shape}.")
     moment, n_rows = np.unique(times, return_inverse=True)[1], times.size
-    # A moment belongs to the part in which the rows up to the middle of it end.
+    # Equal times stay together, in the period that contains the middle of their rows.
     ends = np.cumsum(np.bincount(moment))
     part = ((ends - np.bincount(moment) / 2) * (n_splits + 1) / n_rows).astype(np.int64)[moment]
     splits = [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, n_splits + 1)]
@@ -212,7 +223,7 @@ def forward_chaining(times: Any, y: Any, n_splits: int = 5) -> list[tuple[Array,
     ]
     if not kept:
         raise InputError(
-            "No part of the rows can be held out in time: some class has fewer than two earlier rows. Use more splits, "
-            "or leave out the class."
+            "No period can be held out: some class has fewer than two earlier rows. Use more splits or leave out the "
+            "class."
         )
     return kept

@@ -1,7 +1,7 @@
-"""Many classes from two: one table says what each binary classifier learns, and how their scores are read.
+"""Multiclass classification by binary classifiers: one-versus-rest, one-versus-one and output codes.
 
-A codebook has a row for each class and a column for each binary classifier. +1 and -1 are the sides a class is put on
-in that column, 0 leaves its rows out. One-versus-rest, one-versus-one and output codes are different tables, no more.
+All are described by a codebook, a matrix with a row for each class and a column for each binary problem. +1 and -1 are
+the sides of a class in that problem; 0 excludes its rows.
 """
 
 from __future__ import annotations
@@ -10,39 +10,39 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .arrays import Array
+from .arrays import Array, RandomState, RowBlock
 from .data import check_choice, check_integer, require
 from .engine import one_blas_thread
 from .errors import InputError, ParameterError
-from .objective import Hinge, Logistic
+from .losses import Hinge, Logistic
 from .rules import LinearRule
 
 Decoding = Literal["confidence", "votes", "votes+confidence", "hamming", "loss"]
 DecodingLoss = Literal["hinge", "logistic", "exponential"]
 DECODINGS: tuple[Decoding, ...] = get_args(Decoding)
 LOSSES: tuple[DecodingLoss, ...] = get_args(DecodingLoss)
-#: The scores of this many numbers' worth of rows stay in a core's cache while they are decoded.
-_DECODED_NUMBERS = 1 << 17
-#: The exponential of more than this is a score out of all proportion, and no longer a number a little further on.
-_LARGEST_EXPONENT = 500.0
-#: Random codes drawn, of which the one with the largest row distance is taken.
-_DRAWS = 300
-#: More classes would need more than 2,047 exhaustive columns.
-_MOST_EXHAUSTIVE = 12
+#: Scores are decoded in parts of this many numbers, which fit into a core's cache.
+CACHED_SCORES: Final = 1 << 17
+#: Exponents of the exponential loss are capped here, far below overflow (709).
+MAX_EXPONENT: Final = 500.0
+#: Random codes drawn; the one with the largest row distance is used.
+N_RANDOM_CODES: Final = 300
+#: An exhaustive code has 2^(K-1) - 1 columns: 2,047 for 12 classes.
+MAX_EXHAUSTIVE_CLASSES: Final = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """The sides, -1 or +1, that each class (row) takes in each binary problem (column); 0 leaves it out.
+    """The side, -1 or +1, of each class (row) in each binary problem (column); 0 excludes the class.
 
-    Refused are tables that cannot work: equal rows (nothing tells these classes apart), a row of zeros (a class that
-    nobody learns), a column without both sides, and columns that are equal or opposite (they train the same classifier,
-    which would only count twice). Opposite *rows* are welcome: they are as far from each other as rows can be, and the
-    only way to code two classes.
+    Invalid codebooks are refused: equal rows (classes that are not distinguished), rows of zeros (classes that are not
+    learned), columns without both sides, and columns that are equal or opposite (they train the same classifier).
+    Opposite rows are valid.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class Codebook:
 
     See Also
     --------
-    OneVsRest, OneVsOne : The two codes used most.
-    OutputCode : Any other code.
+    OneVsRest, OneVsOne : The most common codes.
+    OutputCode : Other codes.
 
     References
     ----------
@@ -75,15 +75,19 @@ class Codebook:
         equal = equal_rows(matrix)
         if equal is not None:
             a, b = equal
-            raise ParameterError(f"Rows {a} and {b} of the code are equal: nothing tells these classes apart.")
+            raise ParameterError(
+                f"Rows {a} and {b} of the code are equal, so the classes cannot be distinguished. Use different rows."
+            )
         if not matrix.any(axis=1).all():
             k = int(np.argmin(matrix.any(axis=1)))
-            raise ParameterError(f"Row {k} of the code is all 0: no column learns this class.")
+            raise ParameterError(
+                f"Row {k} of the code is all 0, so no column separates this class. Use -1 or +1 in a column."
+            )
         both = (matrix > 0).any(axis=0) & (matrix < 0).any(axis=0)
         if not both.all():
             raise ParameterError(
-                f"Column {int(np.argmin(both))} of the code does not have both -1 and +1: there is nothing to learn in "
-                "it. 0 leaves a class out; write codes of 0 and 1 as 2 * code - 1."
+                f"Column {int(np.argmin(both))} of the code must have both -1 and +1. Convert codes of 0 and "
+                "1 with 2 * code - 1; 0 excludes a class."
             )
         equal = equal_rows(same_lead(matrix).T)
         if equal is not None:
@@ -105,7 +109,7 @@ class Codebook:
 
     @cached_property
     def distances(self) -> Array:
-        """The Hamming distance of each pair of rows (K, K); a column that leaves either class out counts 1/2."""
+        """The Hamming distances between rows (K, K); a column that excludes either class counts 1/2."""
         return row_distances(self.matrix)
 
     @property
@@ -117,16 +121,16 @@ class Codebook:
 
     @property
     def row_distance(self) -> float:
-        """The distance of the two closest rows: without zeros, fewer wrong columns than half of it never mislead."""
+        """The minimum distance of two rows; without zeros, fewer errors than half of it are corrected."""
         return float(self.distances[self.closest_classes])
 
     def encode(self, codes: Array) -> Array:
-        """The sides of each row in each column (n, M), from its class code.
+        """The side of each row in each column (n, M), from its class code.
 
         Parameters
         ----------
         codes : array of int of shape (n_rows,)
-            The class of each row, by its number.
+            Class index of each row.
 
         Returns
         -------
@@ -135,14 +139,14 @@ class Codebook:
         return self.matrix[codes]
 
     def targets(self, codes: Array, column: int) -> tuple[Array | None, Array]:
-        """The rows that take part in a column (None: all of them), and their sides -1.0 or +1.0.
+        """The rows used in a column (None: all), and their sides -1.0 or +1.0.
 
         Parameters
         ----------
         codes : array of int of shape (n_rows,)
-            The class of each row, by its number.
+            Class index of each row.
         column : int
-            Of the codebook.
+            Column of the codebook.
 
         Returns
         -------
@@ -156,27 +160,27 @@ class Codebook:
         return rows, side[rows].astype(np.float64)
 
     def decode(self, scores: Array, decoding: Decoding, loss: DecodingLoss = "logistic") -> Array:
-        """The score of each class (n, K), larger is better, from the columns' scores (n, M).
+        """The score of each class (n, K) from the scores of the binary problems (n, M).
 
         ==================  ==========================================================================================
         decoding            score of class k
         ==================  ==========================================================================================
-        confidence          sum of the scores of its own columns, those where it stands alone on its side
-        votes               number of its own columns that decide for it; the default class, if any, has 1/2
-        votes+confidence    votes, and between -1/3 and 1/3 for the confidence: it decides where votes are equal
-        hamming             minus the number of columns that decide against it; where it is left out, 1/2
-        loss                minus the sum of losses ``L(side * score)`` over all columns; where it is left out, ``L(0)``
+        confidence          sum of the scores of its own columns, in which it is the only class on its side
+        votes               number of its own columns that decide for it; 1/2 for a default class without own columns
+        votes+confidence    votes plus a term between -1/3 and 1/3 that breaks ties by confidence
+        hamming             minus the number of columns that decide against it; columns that exclude it count 1/2
+        loss                minus the sum of ``L(side * score)`` over all columns; ``L(0)`` for columns that exclude it
         ==================  ==========================================================================================
 
-        Two classes share one column; whatever the decoding, their scores are minus and plus half of the column's. A row
-        with a score that is not finite gets NaN for every class.
+        Two classes share one column: for every decoding, their scores are minus and plus half of its score. Rows with
+        scores that are not finite get NaN for every class.
 
         Parameters
         ----------
         scores : array of shape (n_rows, n_columns)
-            Of the binary problems, above 0 for the side +1.
+            Scores of the binary problems, positive for the side +1.
         decoding : {"confidence", "votes", "votes+confidence", "hamming", "loss"}
-            How they are read, see the table.
+            See the table.
         loss : {"hinge", "logistic", "exponential"}, default="logistic"
             For ``decoding="loss"``.
 
@@ -185,7 +189,7 @@ class Codebook:
         array of shape (n_rows, n_classes)
         """
         if scores.shape[1] != self.n_columns:
-            raise InputError(f"The codebook has {self.n_columns} columns, got scores of {scores.shape[1]}.")
+            raise InputError(f"Scores have {scores.shape[1]} columns, but the codebook has {self.n_columns}.")
         check_choice("decoding", decoding, DECODINGS)
         check_choice("loss", loss, LOSSES)
         out = np.empty((len(scores), self.n_classes))
@@ -197,10 +201,10 @@ class Codebook:
 
     @cached_property
     def own(self) -> Array:
-        """The sides in columns where a class stands alone on its side, else 0 (K, M).
+        """The sides in columns where a class is alone on its side, else 0 (K, M).
 
-        In one-versus-rest this is each class's column, in one-versus-one all of its pairings. One class may own none:
-        it is the default, for rows that no other class claims.
+        In one-versus-rest these are the diagonal, in one-versus-one all pairs with the class. One class may have no own
+        column: it is the default class for rows that no other class claims.
         """
         sides = self.matrix.astype(np.float64)
         alone = np.where(sides > 0, (sides > 0).sum(axis=0), (sides < 0).sum(axis=0)) == 1
@@ -208,8 +212,8 @@ class Codebook:
         none = np.flatnonzero(~own.any(axis=1))
         if none.size > 1:
             raise ParameterError(
-                f"Votes and confidences need columns in which a class stands alone on its side; rows {none[0]} and "
-                f"{none[1]} of this code have none. Use decoding 'hamming' or 'loss'."
+                f"Decoding by votes or confidence requires columns in which a class is alone on its side; rows "
+                f"{none[0]} and {none[1]} of this code have none. Use decoding 'hamming' or 'loss'."
             )
         return own
 
@@ -218,7 +222,7 @@ class Codebook:
             return 0.5 * scores * self.matrix[:, 0]
         if decoding == "hamming":
             return self._agreement(scores)
-        if decoding == "loss":  # Allwein, Schapire & Singer (2000): the loss of the row's scores, were it of class k
+        if decoding == "loss":  # Allwein, Schapire & Singer (2000)
             value, sides = _LOSS_VALUES[loss], self.matrix.T
             of_sides = value(scores) @ (sides > 0).astype(np.float64) + value(-scores) @ (sides < 0).astype(np.float64)
             return -(of_sides + value(np.zeros(1)) * (sides == 0).sum(axis=0))
@@ -239,10 +243,7 @@ class Codebook:
 
 @dataclass(frozen=True, eq=False)
 class Ambiguity:
-    """Which classes each row could be given before ties are broken.
-
-    One candidate is a decision; none and several are ambiguous.
-    """
+    """The candidate classes of each row before ties are broken; rows with none or several are ambiguous."""
 
     candidates: Array  #: (n, K) of bool
 
@@ -253,7 +254,7 @@ class Ambiguity:
 
     @property
     def none(self) -> Array:
-        """Rows that no class claims."""
+        """Rows without a candidate."""
         return self.counts == 0
 
     @property
@@ -263,11 +264,11 @@ class Ambiguity:
 
 
 def ambiguous(scores: Array, codebook: Codebook, by: Literal["votes", "hamming"] = "votes") -> Ambiguity:
-    """The candidates of each row, from the columns' scores (n, M), before ties are broken.
+    """The candidate classes of each row before ties are broken, from the scores of the binary problems (n, M).
 
-    By votes, candidates are the classes with the most votes, if there are any votes: under one-versus-rest the classes
-    that claim the row (none, one or several), or the default class where there is one and no other claims it; under
-    one-versus-one the winners of the tournament. By Hamming distance, they are the classes whose code is closest.
+    By votes, they are the classes with the most votes, if there are any: in one-versus-rest the classes that claim the
+    row (none, one or several), or the default class if no other claims it; in one-versus-one the classes that win most
+    pairs. By Hamming distance, they are the classes with the closest code.
 
     >>> from discriminant.multiclass import one_vs_rest
     >>> triangle = ambiguous(np.array([[-1.0, -2.0, -1.0], [1.0, 3.0, -1.0]]), one_vs_rest(3))
@@ -277,39 +278,38 @@ def ambiguous(scores: Array, codebook: Codebook, by: Literal["votes", "hamming"]
     check_choice("by", by, ("votes", "hamming"))
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores).all(axis=1)))
-        raise InputError(f"Scores must be finite numbers to be counted: row {row} has {scores[row].tolist()}.")
+        raise InputError(f"Scores must be finite: row {row} has {scores[row].tolist()}.")
     counted = codebook._votes(scores) if by == "votes" else codebook._agreement(scores)
     candidates = counted == counted.max(axis=1, keepdims=True)
     return Ambiguity(candidates & (counted > 0) if by == "votes" else candidates)
 
 
 def same_lead(matrix: Array) -> Array:
-    """The columns with their first class that takes part on the side -1; opposite columns become equal."""
+    """The columns with signs such that their first non-zero entry is -1: opposite columns become equal."""
     lead = np.take_along_axis(matrix, np.argmax(matrix != 0, axis=0)[None], axis=0)
     return np.where(lead > 0, -matrix, matrix)
 
 
 def row_distances(matrix: Array) -> Array:
-    """The Hamming distance of each pair of rows; a column that leaves either class out counts 1/2."""
+    """The Hamming distances between rows; a column that excludes either class counts 1/2."""
     sides = matrix.astype(np.float64)
     return 0.5 * (matrix.shape[1] - sides @ sides.T)
 
 
-def _sides(matrix: Any) -> Array:
-    """The table as int8, copied."""
+def _sides(matrix: ArrayLike) -> Array:
+    """A valid code as a copy of type int8."""
     try:
         values = np.array(matrix, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"A code is a table of -1, 0 and +1, got {matrix!r}.") from error
+        raise ParameterError(f"A code must be a matrix of -1, 0 and +1, got {matrix!r}.") from error
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 1:
         raise ParameterError(
-            "A code is a table with a row for each of at least two classes and a column for each binary problem, got "
-            f"shape {values.shape}."
+            f"A code has shape {values.shape}; expected at least two rows (classes) and one column (binary problem)."
         )
     wrong = ~np.isin(values, (-1.0, 0.0, 1.0))
     if wrong.any():
         k, m = np.argwhere(wrong)[0]
-        raise ParameterError(f"A code has the values -1, 0 and +1 only: row {k}, column {m} is {values[k, m]:g}.")
+        raise ParameterError(f"A code must consist of -1, 0 and +1: row {k}, column {m} is {values[k, m]:g}.")
     return values.astype(np.int8)
 
 
@@ -324,8 +324,8 @@ def equal_rows(matrix: Array) -> tuple[int, int] | None:
 
 
 def parts_in_cache(n_rows: int, width: int) -> Iterator[slice]:
-    """Consecutive parts of the rows, small enough for scores of this width to stay in a core's cache."""
-    step = max(_DECODED_NUMBERS // width, 64)
+    """Consecutive parts of the rows whose scores of this width fit into a core's cache."""
+    step = max(CACHED_SCORES // width, 64)
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
@@ -346,14 +346,14 @@ def one_vs_rest(n_classes: int) -> Codebook:
 
 
 def one_vs_rest_default(n_classes: int) -> Codebook:
-    """Each class but the last against all others: K - 1 columns, the last class for rows that none of them claims."""
+    """Each class but the last against all others: K - 1 columns; the last class is the default."""
     check_integer("n_classes", n_classes, 2)
     return Codebook(2 * np.eye(n_classes, n_classes - 1, dtype=np.int8) - 1)
 
 
-@lru_cache  # checking a code takes as long as a small fit
+@lru_cache  # validating a code takes as long as a small fit
 def one_vs_one(n_classes: int) -> Codebook:
-    """Each pair of classes: K (K - 1) / 2 columns in the order (0, 1), (0, 2), ..., the second class on the side +1.
+    """Each pair of classes: K (K - 1) / 2 columns in the order (0, 1), (0, 2), ...; the second class has side +1.
 
     >>> one_vs_one(3).matrix
     array([[-1, -1,  0], [ 1,  0, -1], [ 0,  1,  1]], dtype=int8)
@@ -367,26 +367,26 @@ def one_vs_one(n_classes: int) -> Codebook:
 
 
 def exhaustive_code(n_classes: int) -> Codebook:
-    """Every way to part the classes in two: 2^(K-1) - 1 columns, with row distance 2^(K-2).
+    """All partitions of the classes into two groups: 2^(K-1) - 1 columns, with row distance 2^(K-2).
 
     >>> exhaustive_code(3).matrix
     array([[-1, -1, -1], [ 1, -1,  1], [-1,  1,  1]], dtype=int8)
     """
     check_integer("n_classes", n_classes, 2)
     count = _dense_columns(n_classes)
-    if n_classes > _MOST_EXHAUSTIVE:
+    if n_classes > MAX_EXHAUSTIVE_CLASSES:
         raise ParameterError(
-            f"An exhaustive code of {n_classes} classes has {count:,} columns; at most {_MOST_EXHAUSTIVE} classes "
-            f"({_dense_columns(_MOST_EXHAUSTIVE):,} columns) are allowed. Use a dense or sparse code."
+            f"An exhaustive code of {n_classes} classes has {count:,} columns; at most {MAX_EXHAUSTIVE_CLASSES} "
+            "classes are allowed. Use a dense or sparse code."
         )
     bits = (np.arange(1, count + 1) >> np.arange(n_classes - 1)[:, None]) & 1
     return Codebook(np.concatenate((np.full((1, count), -1), 2 * bits - 1)))
 
 
-def dense_code(n_classes: int, rng: Any = None, length: int | None = None) -> Codebook:
-    """A random code of -1 and +1, by default of 10 log2 K columns: the best row distance of many draws.
+def dense_code(n_classes: int, rng: RandomState = None, length: int | None = None) -> Codebook:
+    """A random code of -1 and +1 with 10 log2 K columns by default: the best of many draws by row distance.
 
-    Fewer classes than six have fewer different columns than that: they get all of them.
+    With fewer than six classes it has all possible columns, which are fewer.
 
     >>> code = dense_code(8, rng=0)
     >>> code.n_columns, code.row_distance
@@ -396,10 +396,10 @@ def dense_code(n_classes: int, rng: Any = None, length: int | None = None) -> Co
     return _best_of_draws(n_classes, rng, length, 10, _dense_columns(n_classes), [-1, 1])
 
 
-def sparse_code(n_classes: int, rng: Any = None, length: int | None = None) -> Codebook:
-    """A random code of -1, 0 and +1, one half 0, by default of 15 log2 K columns: the best row distance of many draws.
+def sparse_code(n_classes: int, rng: RandomState = None, length: int | None = None) -> Codebook:
+    """A random code, half 0 and else -1 or +1, with 15 log2 K columns by default: the best of many draws.
 
-    Fewer classes than five have fewer different columns than that: they get all of them.
+    With fewer than five classes it has all possible columns, which are fewer.
     """
     check_integer("n_classes", n_classes, 2)
     available = (3**n_classes - 2 ** (n_classes + 1) + 1) // 2
@@ -407,33 +407,34 @@ def sparse_code(n_classes: int, rng: Any = None, length: int | None = None) -> C
 
 
 def _best_of_draws(
-    n_classes: int, rng: Any, length: int | None, per_bit: int, available: int, symbols: list[int]
+    n_classes: int, rng: RandomState, length: int | None, per_bit: int, available: int, symbols: list[int]
 ) -> Codebook:
-    """The farthest of many random codes, of ``per_bit`` log2 K columns unless a length is asked for."""
+    """The random code with the largest row distance, with ``per_bit`` log2 K columns unless a length is given."""
     if length is None:
         length = min(math.ceil(per_bit * math.log2(n_classes)), available)
     check_integer("length", length, next(m for m in range(1, n_classes) if len(set(symbols)) ** m >= n_classes))
     if length > available:
         raise ParameterError(
-            f"length={length} is more than the {available:,} different columns that {n_classes} classes allow. "
-            "Leave it out, or ask for fewer."
+            f"length={length} exceeds the number of different columns for {n_classes} classes, {available:,}. Omit it "
+            "or use a smaller length."
         )
     rng, best, farthest = np.random.default_rng(rng), None, -1.0
     with one_blas_thread():
-        for _ in range(_DRAWS if length < available else 1):  # all columns there are can be had in one way only
+        for _ in range(N_RANDOM_CODES if length < available else 1):  # there is one code with all columns
             matrix = _distinct_columns(n_classes, int(length), np.array(symbols, dtype=np.int8), rng)
             distance = row_distances(matrix)[np.triu_indices(n_classes, k=1)].min()
             if distance > farthest and matrix.any(axis=1).all() and equal_rows(matrix) is None:
                 best, farthest = matrix, distance
     if best is None:
         raise ParameterError(
-            f"None of {_DRAWS} random codes of length {length} tells all {n_classes} classes apart. Use a longer code."
+            f"None of {N_RANDOM_CODES} random codes of length {length} distinguishes all {n_classes} classes. Use a "
+            "longer code."
         )
     return Codebook(best)
 
 
 def _distinct_columns(n_classes: int, length: int, symbols: Array, rng: np.random.Generator) -> Array:
-    """Random columns with both sides, none equal or opposite to another: as many as asked for, in the order drawn."""
+    """``length`` random columns with both sides, none equal or opposite to another, in the order drawn."""
     kept = np.empty((n_classes, 0), dtype=np.int8)
     while kept.shape[1] < length:
         fresh = symbols[rng.integers(len(symbols), size=(n_classes, 2 * length))]
@@ -444,13 +445,13 @@ def _distinct_columns(n_classes: int, length: int, symbols: Array, rng: np.rando
 
 
 def _dense_columns(n_classes: int) -> int:
-    """The number of ways to part the classes in two."""
+    """The number of partitions of the classes into two groups."""
     return int(2 ** (n_classes - 1) - 1)
 
 
 @dataclass(frozen=True)
 class CodebookRule:
-    """The scores of binary problems, read by a codebook as scores of classes."""
+    """The scores of binary problems, decoded to scores of classes."""
 
     columns: Any  #: a `LinearRule` or fitted classifiers: their scores (n, M) are above 0 for the side +1
     codebook: Codebook
@@ -467,8 +468,8 @@ class CodebookRule:
         require(self.columns.sizes[0] == self.codebook.n_columns, self, "number of columns")
         require(self.decoding in DECODINGS and self.loss in LOSSES, self, "decoding")
 
-    def scores(self, block: Any) -> Array:
-        # Many columns make the scores of a block far larger than the block; parts of them stay in cache.
+    def scores(self, block: RowBlock) -> Array:
+        # With many columns the scores of a block are much larger than the block: parts stay in cache.
         linear = isinstance(self.columns, LinearRule)
         parts = [block[part] for part in parts_in_cache(block.shape[0], self.codebook.n_columns)] if linear else [block]
         return np.concatenate(
@@ -476,30 +477,23 @@ class CodebookRule:
         )
 
     def simplified(self) -> CodebookRule | LinearRule:
-        """The same scores as one linear rule, where the columns are linear and there is one for each class.
-
-        Two classes share one column, whose score is the second's.
-        """
+        """An equivalent linear rule, if the columns are linear and there is one for each class (or two classes)."""
         columns, book = self.columns, self.codebook
         if isinstance(columns, LinearRule):
             if book.n_classes == 2 and book.matrix[1, 0] > 0:
-                coef, constants = columns.coef, columns.constants
-                return LinearRule(columns.centre, np.concatenate((0 * coef, coef)), np.append(0.0, constants))
+                return LinearRule.of_scores(columns.centre, columns.coef, columns.constants)
             if self.decoding == "confidence" and np.array_equal(book.own, np.eye(book.n_classes)):
                 return columns
         return self
 
     def turned(self) -> CodebookRule:
-        """The same rule of linear scores with the two sides of every column exchanged.
-
-        It differs where a score is exactly 0, which speaks for the side -1: that is now the other one.
-        """
+        """The linear rule with the sides of every column exchanged: it differs where a score is exactly 0."""
         linear = replace(self.columns, coef=-self.columns.coef, constants=-self.columns.constants)
         return replace(self, columns=linear, codebook=Codebook(-self.codebook.matrix))
 
 
 _LOSS_VALUES: dict[DecodingLoss, Callable[[Array], Array]] = {
     "hinge": lambda margins: Hinge().value_and_slope(margins)[0],
-    "logistic": lambda margins: Logistic().value_and_slope(margins.ravel())[0].reshape(margins.shape),
-    "exponential": lambda margins: np.exp(np.minimum(-margins, _LARGEST_EXPONENT)),
+    "logistic": lambda margins: Logistic().value_and_slope(margins)[0],
+    "exponential": lambda margins: np.exp(np.minimum(-margins, MAX_EXPONENT)),
 }

@@ -1,38 +1,43 @@
-"""Results as people and programs read them: numbers and tables as text, frames, JSON, and one mixin for all of them."""
+"""Presentation of results: numbers and tables as text, frames and JSON, and the mixin that all results share."""
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .errors import Message
 
-WIDTH = 100  #: the longest line of a printed result
-NOTHING = "-"  #: what stands where there is no number
-#: A notebook shows this many rows of a table; `to_frame` has all.
-_SHOWN_ROWS = 60
+if TYPE_CHECKING:
+    from narwhals.stable.v2 import Implementation
+    from numpy.typing import ArrayLike
+
+    from .arrays import Array
+
+WIDTH: Final = 100  #: maximum line length of printed results
+NOTHING: Final = "-"  #: printed for missing numbers
+MAX_HTML_ROWS: Final = 60  #: rows of a table shown in a notebook; `to_frame` has all
 
 
-def plain(label: Any) -> Any:
-    """A class label as its owner wrote it, without NumPy's wrapping."""
-    return label.item() if getattr(label, "shape", None) == () else label
+def plain(label: Hashable | ArrayLike) -> Any:
+    """A class label as a Python object instead of a NumPy scalar."""
+    item = getattr(label, "item", None)
+    return item() if item is not None and getattr(label, "shape", None) == () else label
 
 
-#: Letters to which free text is cut in messages.
-MAX_QUOTED_LETTERS: Final = 60
+MAX_QUOTED_LETTERS: Final = 60  #: length of quoted text in messages
 
 
-def shown(label: Any) -> str:
-    """The same as messages print it."""
+def shown(label: Hashable) -> str:
+    """A class label as messages print it."""
     return repr(plain(label))
 
 
-def visible(value: Any) -> str:
-    """A value as text that cannot move the cursor, colour the terminal or turn the direction of writing.
+def visible(value: Hashable) -> str:
+    """A value as text with control characters escaped, so that it cannot manipulate a terminal.
 
     >>> print(visible("a" + chr(27) + "[31m"))
     a\\x1b[31m
@@ -42,13 +47,13 @@ def visible(value: Any) -> str:
 
 
 def shortened(text: Any, most: int = 20) -> str:
-    """A name cut to what fits."""
+    """Text truncated to at most ``most`` characters."""
     text = str(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def listed(names: Iterable[Any], most: int | None = None) -> str:
-    """``a, b and c``; of more than ``most`` names the first, and how many more there are.
+def listed(names: Iterable[Hashable], most: int | None = None) -> str:
+    """Names joined as ``a, b and c``; beyond ``most`` names, their number instead.
 
     >>> listed(["a", "b", "c"]), listed("abcdef", most=2)
     ('a, b and c', 'a, b and 4 more')
@@ -59,14 +64,23 @@ def listed(names: Iterable[Any], most: int | None = None) -> str:
     return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]])) if texts else ""
 
 
-def quoted(names: Iterable[Any], most: int = 5) -> str:
-    """Names as messages print them, in quotes where they are text, long ones cut; of many the first."""
+def quoted(names: Iterable[Hashable], most: int = 5) -> str:
+    """Names as messages print them: text in quotes and truncated; beyond ``most`` names, their number instead."""
     cut = (shortened(name, MAX_QUOTED_LETTERS) if isinstance(name, str) else name for name in names)
     return listed(map(shown, cut), most)
 
 
+def capitalised(text: str) -> str:
+    """The text with its first letter in upper case; the others, such as those of names, do not change.
+
+    >>> capitalised("standard errors: HC3")
+    'Standard errors: HC3'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def suggestion(wanted: str, names: Iterable[str]) -> str:
-    """A hint at the names that are near the wanted one, or nothing."""
+    """A hint with the most similar names, or empty text."""
     names = list(names)
     by_fold = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(wanted.casefold(), by_fold, n=3, cutoff=0.6)
@@ -74,23 +88,27 @@ def suggestion(wanted: str, names: Iterable[str]) -> str:
 
 
 def several(n: int, what: str, many: str | None = None) -> str:
-    """``1 row``, ``3 rows``."""
+    """A count with its noun: ``1 row``, ``3 rows``."""
     return f"{n:,} {what if n == 1 else many or what + 's'}"
 
 
-#: Measures whose name is not their key with spaces.
+#: Measures whose printed name is not their key with spaces.
 _METRIC_NAMES = {
     "auc": "AUC",
     "brier": "Brier score",
     "ece": "calibration error",
     "f1": "F1",
+    "kappa_linear": "kappa (linear weights)",
+    "kappa_quadratic": "kappa (quadratic weights)",
     "log_loss": "log-loss",
     "mcc": "MCC",
+    "rps": "ranked probability score",
+    "somers_d": "Somers' D",
 }
 
 
 def metric_name(metric: str) -> str:
-    """A measure as text calls it.
+    """The printed name of a measure.
 
     >>> metric_name("error_rate"), metric_name("log_loss")
     ('error rate', 'log-loss')
@@ -99,17 +117,17 @@ def metric_name(metric: str) -> str:
 
 
 def count(value: float) -> str:
-    """A number of rows, or a sum of weights, with thousands set apart."""
+    """A number of rows or sum of weights, with thousands separators."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number to so many significant digits; a dash where there is none, and 0 without a sign."""
+    """A number with ``digits`` significant digits; a dash if missing; 0 without a sign."""
     return NOTHING if value is None or math.isnan(value) else f"{value + 0.0:.{digits}g}"
 
 
 def exponential(log: float | None, digits: int = 4) -> str:
-    """``exp(log)`` to ``digits`` significant digits of its distance from 1, or of itself if that is far from 1.
+    """``exp(log)`` with ``digits`` significant digits, near 1 of its difference from 1.
 
     >>> exponential(0.00011), exponential(0.0), exponential(0.693147), exponential(9471.0)
     ('1.00011', '1', '2', '1.596e+4113')
@@ -125,19 +143,28 @@ def exponential(log: float | None, digits: int = 4) -> str:
     return f"{1 + math.expm1(log):.{places}f}".rstrip("0").rstrip(".")
 
 
+#: Numbers from this size on are printed with an exponent: measures of diverging probabilities have dozens of digits.
+LARGE_NUMBER: Final = 1e9
+
+
 def decimal(value: float | None, places: int = 4) -> str:
-    """A number with so many decimals; a dash where there is none."""
-    return NOTHING if value is None or math.isnan(value) else f"{value:z.{places}f}"
+    """A number with ``places`` decimals; a dash if missing. Large numbers have significant digits instead.
+
+    >>> decimal(0.5), decimal(-2055295911400.5), decimal(None)
+    ('0.5000', '-2.055e+12', '-')
+    """
+    if value is None or math.isnan(value):
+        return NOTHING
+    return f"{value:z.{places}f}" if abs(value) < LARGE_NUMBER else f"{value:.{places}g}"
 
 
-#: Shares closer to 0 or 1 than the second are told with more digits, unless they differ by rounding alone.
-_ROUNDING, _NEARLY = 1e-9, 0.00095
+#: Shares within the second distance of 0 or 1, but not within the first (rounding), are printed with more digits.
+SHARE_ROUNDING: Final = 1e-9
+EXTREME_SHARE: Final = 0.00095
 
 
 def percent(value: float | None, places: int = 1) -> str:
-    """A share in percent; a dash where there is none.
-
-    A share near 0 or 1 has the digits that tell it from them: one fraud in 2,000 rows is not 0.1 % beside 100.0 %.
+    """A share in percent; a dash if missing. Shares near 0 or 1 get enough digits to differ from 0 % and 100 %.
 
     >>> percent(0.5), percent(0.0005), percent(0.9995), percent(1.0)
     ('50.0 %', '0.05 %', '99.95 %', '100.0 %')
@@ -145,13 +172,13 @@ def percent(value: float | None, places: int = 1) -> str:
     if value is None or math.isnan(value):
         return NOTHING
     rest = min(value, 1 - value)
-    if _ROUNDING < rest < _NEARLY:
+    if SHARE_ROUNDING < rest < EXTREME_SHARE:
         places = max(places, -math.floor(math.log10(100 * rest)))
     return f"{100 * value:.{places}f} %"
 
 
 def p_value(p: float | None, places: int = 4, name: str = "") -> str:
-    """A p-value, or with ``name`` a statement of it; a very small one as what it is below.
+    """A p-value, with ``name`` as an equation; very small values as an upper bound.
 
     >>> p_value(0.0312), p_value(1e-9), p_value(1e-9, places=3)
     ('0.0312', '< 0.0001', '< 0.001')
@@ -165,7 +192,7 @@ def p_value(p: float | None, places: int = 4, name: str = "") -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[str]:
-    """Lines of a table: the first ``left`` columns, which hold names, flush left, the others flush right."""
+    """The lines of a table: the first ``left`` columns aligned left, the others right."""
     rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = []
@@ -178,14 +205,14 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[
 
 
 def printed_columns(columns: Mapping[str, Sequence[Any]], names: int = 1, most: int = 30) -> list[str]:
-    """Columns as lines of text with a head, numbers to four digits; of a long table the first rows."""
+    """Columns as lines of text with a header, numbers with four digits; at most ``most`` rows."""
     rows = [[shortened(_cell(cell), 24) for cell in row] for row in zip(*columns.values(), strict=True)]
     left_out = [f"... and {len(rows) - most:,} more, see to_frame()"] if len(rows) > most else []
     return [*aligned([[name.replace("_", " ") for name in columns], *rows[:most]], names), *left_out]
 
 
 def columns_of(records: Sequence[Any], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
-    """Records (dataclasses or dicts) as columns; ``names`` chooses among their fields."""
+    """Records (dataclasses or dicts) as columns; ``names`` selects fields."""
     if names is None:
         names = [] if not records else list(records[0]) if isinstance(records[0], Mapping) else _field_names(records[0])
     return {
@@ -194,7 +221,7 @@ def columns_of(records: Sequence[Any], names: Sequence[str] | None = None) -> di
 
 
 def records_of(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Columns as records, one for each row.
+    """Columns as records, one per row.
 
     >>> records_of({"class": ["a", "b"], "rows": [3, 4]})
     [{'class': 'a', 'rows': 3}, {'class': 'b', 'rows': 4}]
@@ -202,24 +229,25 @@ def records_of(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def frame_of(columns: Mapping[str, Any], backend: Any = None) -> Any:
-    """Columns as a frame: of ``backend``, else of pandas, polars or pyarrow, whichever is there first."""
+def frame_of(columns: Mapping[str, Any], backend: str | Implementation | None = None) -> Any:
+    """Columns as a frame of ``backend``; by default the first installed of pandas, polars and pyarrow."""
     import narwhals.stable.v2 as nw
 
-    chosen: Any = nw.Implementation.from_backend(backend if backend is not None else _frame_backend())
+    wanted: Any = _frame_backend() if backend is None else backend
+    chosen: Any = nw.Implementation.from_backend(wanted)
     values = dict(columns) if chosen.is_pandas() else {name: _of_one_type(column) for name, column in columns.items()}
     return nw.from_dict(values, backend=chosen).to_native()
 
 
 def _of_one_type(column: Any) -> Any:
-    """A column as frames other than pandas take it: labels of classes beside the word "macro" become text."""
+    """A column of one type, as frames other than pandas require: text and other labels together become text."""
     is_text = {isinstance(value, str) for value in column if value is not None} if isinstance(column, list) else ()
     if len(is_text) < 2:
         return column
     return [None if value is None else str(value) for value in column]
 
 
-def _frame_backend() -> Any:
+def _frame_backend() -> str:
     return next(name for name in ("pandas", "polars", "pyarrow") if _installed(name))
 
 
@@ -228,12 +256,14 @@ def _installed(name: str) -> bool:
 
     try:
         return find_spec(name) is not None
-    except ModuleNotFoundError:  # something keeps it from being found
+    except ModuleNotFoundError:  # a parent package is missing or blocked
         return False
 
 
-def matrix_frame(values: Any, rows: Sequence[Any], columns: Sequence[Any], row_axis: str, column_axis: str) -> Any:
-    """A table with named axes: a pandas frame, or ``{row: {column: value}}`` where pandas is not installed."""
+def matrix_frame(
+    values: Array, rows: Sequence[Hashable], columns: Sequence[Hashable], row_axis: str, column_axis: str
+) -> Any:
+    """A table with named axes: a pandas frame, or ``{row: {column: value}}`` if pandas is not installed."""
     try:
         import pandas
     except ImportError:
@@ -242,18 +272,22 @@ def matrix_frame(values: Any, rows: Sequence[Any], columns: Sequence[Any], row_a
     return pandas.DataFrame(values, index=index, columns=header)
 
 
-def jsonable(value: Any) -> Any:
-    """The same in types that JSON has; what is not a finite number becomes None."""
+def jsonable(value: Any, render: Callable[[str | Message], str] = str) -> Any:
+    """A value in JSON types; numbers that are not finite become None, messages are rendered by ``render``."""
+    if isinstance(value, Message):
+        return render(value)
+    if isinstance(value, Finding):
+        return {**value.to_dict(), "message": render(value.message)}
     if hasattr(value, "to_dict"):
-        return jsonable(value.to_dict())
+        return jsonable(value.to_dict(), render)
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: jsonable(getattr(value, name)) for name in _field_names(value)}
+        return {name: jsonable(getattr(value, name), render) for name in _field_names(value)}
     if isinstance(value, Mapping):
-        return {str(plain(key)): jsonable(entry) for key, entry in value.items()}
+        return {str(plain(key)): jsonable(entry, render) for key, entry in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [jsonable(entry) for entry in value]
+        return [jsonable(entry, render) for entry in value]
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
-        return jsonable(value.tolist())
+        return jsonable(value.tolist(), render)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -262,17 +296,14 @@ def _field_names(record: Any) -> list[str]:
 
 
 class Result:
-    """What every result has: text for a terminal, a table for a notebook, a frame, and plain values for JSON.
+    """Mixin of results: text for a terminal, a table for a notebook, a frame, and plain values for JSON.
 
-    A result is a dataclass with ``repr=False``. It writes ``__str__``, and overrides `_columns` (its main table, by
-    column) and `to_dict` where the fields themselves will not do.
+    A result is a dataclass with ``repr=False``. It defines ``__str__`` and overrides `_columns` (its main table, by
+    column) and `to_dict` if the fields themselves are not suitable.
     """
 
     def _columns(self) -> Mapping[str, Any]:
-        """The main table; by default the records of a list ``rows``, else one row of the fields with a single value.
-
-        An ``interval`` is two of them, its ends.
-        """
+        """The main table; by default the records in ``rows``, else one row of the scalar fields and interval limits."""
         if isinstance(records := getattr(self, "rows", None), list):
             return columns_of(records)
         values = {name: getattr(self, name) for name in _field_names(self)}
@@ -280,13 +311,13 @@ class Result:
             values |= {"low": values["interval"].low, "high": values["interval"].high}
         return {name: [plain(value)] for name, value in values.items() if _is_single(value)}
 
-    def to_frame(self, backend: Any = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """The main table as a frame.
 
         Parameters
         ----------
         backend : str, optional
-            "pandas", "polars" or "pyarrow". Default: the first of these that is installed.
+            "pandas", "polars" or "pyarrow". Default: the first that is installed.
 
         Returns
         -------
@@ -296,12 +327,12 @@ class Result:
         return frame_of(self._columns(), backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers and text, as JSON has them; NaN as None.
+        """All fields as JSON-compatible values; NaN as None.
 
         Returns
         -------
         dict
-            By name of the field.
+            By field name.
         """
         return {name: jsonable(getattr(self, name)) for name in _field_names(self)}
 
@@ -318,11 +349,11 @@ def _is_single(value: Any) -> bool:
 
 
 def html_table(columns: Mapping[str, Any]) -> str:
-    """Columns as an HTML table, numbers to four digits; of a long one the first rows."""
+    """Columns as an HTML table, numbers with four digits; at most `MAX_HTML_ROWS` rows."""
     rows = list(zip(*columns.values(), strict=True))
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(v))}</td>' for v in row)}</tr>" for row in rows[:_SHOWN_ROWS])
-    more = f"<p>and {len(rows) - _SHOWN_ROWS:,} more rows, see to_frame()</p>" if len(rows) > _SHOWN_ROWS else ""
+    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(v))}</td>' for v in row)}</tr>" for row in rows[:MAX_HTML_ROWS])
+    more = f"<p>and {len(rows) - MAX_HTML_ROWS:,} more rows, see to_frame()</p>" if len(rows) > MAX_HTML_ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
@@ -336,7 +367,7 @@ Severity = Literal["note", "warning"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found in data: how grave, of what kind, in which column, and in words, with advice as a `Message`."""
+    """A data issue: its severity, kind, column and message."""
 
     severity: Severity
     kind: str
@@ -348,37 +379,39 @@ class Finding:
         return {"severity": self.severity, "kind": self.kind, "column": self.column, "message": str(self.message)}
 
 
-#: More findings than this are told together, those of a kind in one line.
-MOST_NOTES = 6
+#: Lines of a list of findings; more findings are grouped by kind.
+MAX_NOTES: Final = 6
 
 
-def notes(findings: Iterable[Finding], told: Callable[[Any], str] = str) -> list[tuple[Severity, str]]:
-    """At most `MOST_NOTES` lines on what was found, the grave things first, each with its severity.
+def finding_lines(
+    findings: Iterable[Finding], render: Callable[[str | Message], str] = str
+) -> list[tuple[Severity, str]]:
+    """Findings as at most `MAX_NOTES` lines with their severity, warnings first.
 
-    Where there are more findings, the first of a kind speaks for all of them, and names the columns of the others.
+    If there are more findings, one line per kind gives the first finding and the columns of the others.
 
     >>> found = [Finding("note", "constant", name, f"Column {name!r} is constant.") for name in "abcdefghi"]
-    >>> notes(found)
+    >>> finding_lines(found)
     [('note', "Column 'a' is constant. (and 8 more like this: 'b', 'c', 'd', 'e', 'f' and 3 more)")]
     """
     ordered = sorted(findings, key=lambda finding: finding.severity != "warning")
-    unlike = {told(finding.message): finding for finding in ordered}
-    if len(unlike) <= MOST_NOTES:
+    unlike = {render(finding.message): finding for finding in ordered}
+    if len(unlike) <= MAX_NOTES:
         return [(finding.severity, text) for text, finding in unlike.items()]
     kinds: dict[tuple[Severity, str], list[str]] = {}
     for text, finding in unlike.items():
         kinds.setdefault((finding.severity, finding.kind), []).append(text)
     lines = [(severity, _with_others(own, unlike)) for (severity, _), own in kinds.items()]
-    if len(lines) <= MOST_NOTES:
+    if len(lines) <= MAX_NOTES:
         return lines
-    kept = MOST_NOTES - 1
+    kept = MAX_NOTES - 1
     more = sum(map(len, list(kinds.values())[kept:]))
     others = list(dict.fromkeys(kind for _, kind in list(kinds)[kept:]))
     return [*lines[:kept], ("note", f"And {several(more, 'note')} of other kinds: {listed(others)}.")]
 
 
 def _with_others(texts: list[str], findings: dict[str, Finding]) -> str:
-    """The first of several texts of a kind, how many more there are, and their columns."""
+    """The first of several texts of a kind, with the number and columns of the others."""
     first, *others = texts
     if not others:
         return first
@@ -386,6 +419,6 @@ def _with_others(texts: list[str], findings: dict[str, Finding]) -> str:
     return f"{first} (and {len(others)} more like this{': ' if columns else ''}{quoted(columns)})"
 
 
-def told_findings(findings: Iterable[Finding]) -> list[str]:
-    """Findings as printed results have them."""
-    return [f"{severity}: {text}" for severity, text in notes(findings)]
+def printed_findings(findings: Iterable[Finding]) -> list[str]:
+    """Findings as lines of a printed result."""
+    return [f"{severity}: {text}" for severity, text in finding_lines(findings)]

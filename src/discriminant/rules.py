@@ -1,49 +1,49 @@
-"""From rows to scores: the one thing a fitted classifier does.
+"""Rules of fitted classifiers: from rows to one score per class.
 
-A rule has ``scores(block)``: a C-contiguous array of rows, or a CSR matrix, to one score per class (float64). Rows are
-measured from a centre before they are multiplied, so a large common offset costs no digits.
+``scores(block)`` takes a C-contiguous array of rows or a CSR matrix and returns float64 scores. Rows are centred before
+they are multiplied, so that a large common offset costs no precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Final, Protocol, Self, get_args
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, RowBlock
 from .basis import Basis
-from .data import Rows, Source, check_shapes, dense_parts, dense_rows, is_single, is_sparse, require
-from .engine import map_rows, quiet_numbers
+from .data import AnyRows, MixedBlock, check_shapes, dense_parts, dense_rows, is_single, is_sparse, require
 from .errors import InputError
 from .kernels import scores as kernels
+from .ordinal import LINKS, OrderedClasses, OrdinalForm, OrdinalLink
 
-#: The K sphered copies of this many numbers' worth of rows stay in a core's cache.
-_SPHERED_NUMBERS = 1 << 18
-#: Functions of columns are made and scored so many numbers at a time: they stay in a core's cache.
-_EXPANDED_NUMBERS = 1 << 18
-#: Triangular matrices of so many columns are multiplied in so many parts.
-_SPLIT_COLUMNS, _TRIANGLE_PARTS = 32, 4
+#: Whitened and expanded copies of rows are computed in parts of this many numbers, which fit into a core's cache.
+CACHED_VALUES: Final = 1 << 18
+#: Triangular whitening matrices of at least this many columns are multiplied in this many column groups, which skips
+#: the zeros below the diagonal (10 classes, 50 columns: a quarter of the time).
+MIN_TRIANGLE_COLUMNS: Final = 32
+TRIANGLE_GROUPS: Final = 4
 
 
 class Rule(Protocol):
     """Scores of K classes."""
 
-    def scores(self, block: Any) -> Array:
+    def scores(self, block: RowBlock) -> Array:
         """The score of each class for each row of the block."""
 
-    def spread_over(self, present: Array) -> Self:
-        """The same rule among more classes, of which only those ``present`` can win."""
+    def expand_classes(self, present: Array) -> Self:
+        """The rule for more classes, of which only those ``present`` can be predicted."""
 
 
 class ClassRule:
-    """A rule whose arrays have one entry for each class first; ``absent`` fills them for classes that cannot win."""
+    """A rule whose arrays have the classes as first axis; ``fill_values`` stand for classes without rows."""
 
-    absent: ClassVar[dict[str, float]]
-    shapes: ClassVar[dict[str, str]]  #: of the arrays, K classes and p columns
+    fill_values: ClassVar[dict[str, float]]
+    shapes: ClassVar[dict[str, str]]  #: of the arrays, for K classes and p columns
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -54,19 +54,19 @@ class ClassRule:
     def _check_parts(self) -> None:
         _ = self.sizes
 
-    def spread_over(self, present: Array) -> Self:
-        """The same rule among more classes, of which only those ``present`` can win."""
+    def expand_classes(self, present: Array) -> Self:
+        """The rule for more classes, of which only those ``present`` can be predicted."""
         if present.all():
             return self
-        wide: Any = {name: _spread(present, getattr(self, name), fill) for name, fill in self.absent.items()}
-        return replace(self, **wide)  # type: ignore[type-var]
+        arrays: Any = {name: _expanded(present, getattr(self, name), fill) for name, fill in self.fill_values.items()}
+        return replace(self, **arrays)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
 class LinearRule(ClassRule):
     """``(x - centre) . coef_k + constant_k``."""
 
-    absent = {"coef": 0.0, "constants": -np.inf}  # noqa: RUF012
+    fill_values = {"coef": 0.0, "constants": -np.inf}  # noqa: RUF012
     shapes = {"centre": "p", "coef": "Kp", "constants": "K"}  # noqa: RUF012
 
     centre: Array
@@ -75,29 +75,105 @@ class LinearRule(ClassRule):
 
     @classmethod
     def of_scores(cls, centre: Array, coef: Array, constants: Array) -> Self:
-        """From the scores of all classes, or from one score, that of the second of two: the first then has 0."""
+        """From the scores of all classes, or from the score of the second of two classes; the first then scores 0."""
         if len(coef) == 1:
             coef, constants = np.concatenate((0 * coef, coef)), np.append(0.0, constants)
         return cls(centre, coef, constants)
 
-    def scores(self, block: Any) -> Array:
+    def scores(self, block: RowBlock) -> Array:
         if is_sparse(block):
             return np.asarray(block @ self.coef.T) + self.intercept
         scores = (block - self.centre) @ self.coef.T
         scores += self.constants
         return scores
 
+    def with_offset_columns(self, n_offsets: int) -> LinearRule:
+        """The rule of two classes with columns at the end that are known parts of the score of the second."""
+        known = np.repeat([[0.0], [1.0]], n_offsets, axis=1)
+        coef = np.ascontiguousarray(np.hstack((self.coef, known)))
+        return replace(self, centre=np.pad(self.centre, (0, n_offsets)), coef=coef)
+
     @cached_property
     def intercept(self) -> Array:
-        """The constants for rows that are not centred."""
+        """The constants for rows without centring."""
         return self.constants - self.coef @ self.centre
+
+
+@dataclass(frozen=True)
+class OrdinalRule:
+    """Log-probabilities of ordered classes; their scores are ``thresholds - (x - centre) . coef``.
+
+    ``coef`` has one row, or one for each threshold; then scores of the cumulative form are sorted, so that
+    probabilities are not negative where lines cross (rearrangement, Chernozhukov, Fernandez-Val & Galichon 2010).
+    ``order`` has the code of each class with rows, from the lowest to the highest, among ``n_classes``.
+    """
+
+    centre: Array
+    coef: Array
+    thresholds: Array
+    order: Array
+    n_classes: int
+    form: OrdinalForm
+    link: OrdinalLink
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classes and of columns."""
+        return self.n_classes, len(self.centre)
+
+    def _check_parts(self) -> None:
+        m = check_shapes(self, centre="p", coef="op", thresholds="m")["m"]
+        require(len(self.coef) in (1, m), self, "number of predictors")
+        require(self.order.dtype.kind == "i" and self.order.shape == (m + 1,), self, "order")
+        places = np.unique(self.order)
+        inside = len(places) == m + 1 and places[0] >= 0 and places[-1] < self.n_classes
+        require(type(self.n_classes) is int and bool(inside), self, "order of classes")
+        require(self.form in get_args(OrdinalForm) and self.link in LINKS, self, "form and link")
+
+    def expand_classes(self, present: Array) -> OrdinalRule:
+        """The rule for more classes, of which only those ``present`` can be predicted."""
+        return replace(self, order=np.flatnonzero(present)[self.order], n_classes=len(present))
+
+    def with_offset_columns(self, n_offsets: int) -> OrdinalRule:
+        """The rule with columns at the end that are known parts of the linear predictor."""
+        return replace(self, centre=np.pad(self.centre, (0, n_offsets)), coef=with_known(self.coef, n_offsets))
+
+    def of_classes(self) -> LinearRule:
+        """The linear rule of the classes, of adjacent categories: sums of the scores from each class on."""
+        require(self.form == "adjacent", self, "form of linear scores")
+        sums = np.triu(np.ones((len(self.order), len(self.thresholds))))
+        coef = np.broadcast_to(self.coef, (len(self.thresholds), len(self.centre)))
+        codes = np.argsort(self.order)
+        return LinearRule(self.centre, (-sums @ coef)[codes], (sums @ self.thresholds)[codes])
+
+    def ordered_scores(self, block: RowBlock) -> Array:
+        """Thresholds minus linear predictors, (rows, K - 1)."""
+        if is_sparse(block):
+            predictors = np.asarray(block @ self.coef.T) - self.coef @ self.centre
+        else:
+            predictors = (block - self.centre) @ self.coef.T
+        scores = self.thresholds - predictors
+        if len(self.coef) > 1 and self.form == "cumulative":
+            scores.sort(axis=1)
+        return scores
+
+    def scores(self, block: RowBlock) -> Array:
+        logs = OrderedClasses(self.form, self.link).log_probabilities(self.ordered_scores(block))
+        out = np.full((len(logs), self.n_classes), -np.inf)
+        out[:, self.order] = logs
+        return out
+
+
+def with_known(coef: Array, n_offsets: int) -> Array:
+    """Coefficients with more columns, whose coefficients are 1."""
+    return np.ascontiguousarray(np.hstack((coef, np.ones((len(coef), n_offsets)))))
 
 
 @dataclass(frozen=True)
 class QuadraticRule(ClassRule):
     """``constant_k - |(x - centre - offset_k) W_k|^2 / 2`` with a p x p matrix ``W_k`` for each class."""
 
-    absent = {"offsets": 0.0, "spheres": 0.0, "constants": -np.inf}  # noqa: RUF012
+    fill_values = {"offsets": 0.0, "spheres": 0.0, "constants": -np.inf}  # noqa: RUF012
     shapes = {"centre": "p", "offsets": "Kp", "spheres": "Kpp", "constants": "K"}  # noqa: RUF012
 
     centre: Array
@@ -106,38 +182,37 @@ class QuadraticRule(ClassRule):
     constants: Array
 
     @cached_property
-    def _sphering(self) -> list[tuple[int, Array, Array]]:
-        """Columns of the matrices side by side, how many coordinates they read, and the offsets they lead to.
+    def _whitening(self) -> list[tuple[int, Array, Array]]:
+        """Column groups of the matrices of all classes: the rows they use, the concatenated columns, and the offsets.
 
-        Triangular matrices, which factors of covariances are, go in parts that read no further than to the diagonal:
-        of ten classes with 50 columns that left out a quarter of the time.
+        Columns of triangular matrices use only the rows down to the diagonal.
         """
         p, offsets = len(self.centre), np.einsum("kj,kjr->kr", self.offsets, self.spheres)
-        split = p >= _SPLIT_COLUMNS and not np.tril(self.spheres, -1).any()
-        parts = pairwise(np.linspace(0, p, _TRIANGLE_PARTS + 1).astype(int)) if split else [(0, p)]
+        split = p >= MIN_TRIANGLE_COLUMNS and not np.tril(self.spheres, -1).any()
+        groups = pairwise(np.linspace(0, p, TRIANGLE_GROUPS + 1).astype(int)) if split else [(0, p)]
         return [
             (last, np.concatenate(list(self.spheres[:, :last, first:last]), axis=1), offsets[:, first:last].copy())
-            for first, last in parts
+            for first, last in groups
         ]
 
-    def scores(self, block: Any) -> Array:
+    def scores(self, block: RowBlock) -> Array:
         out = np.empty((block.shape[0], len(self.constants)))
         out[:] = self.constants
-        step = max(_SPHERED_NUMBERS // max(beside.shape[1] for _, beside, _ in self._sphering), 64)
+        step = max(CACHED_VALUES // max(matrix.shape[1] for _, matrix, _ in self._whitening), 64)
         for X, where in dense_parts(block):
             for start in range(0, len(X), step):
                 part = slice(start, start + step)
                 centred = X[part] - self.centre
-                for last, beside, offsets in self._sphering:
-                    kernels.subtract_squared_lengths(centred[:, :last] @ beside, offsets, out[where][part])
+                for last, matrix, offsets in self._whitening:
+                    kernels.subtract_squared_lengths(centred[:, :last] @ matrix, offsets, out[where][part])
         return out
 
 
 @dataclass(frozen=True)
 class StudentRule(ClassRule):
-    """``constant_k - power_k log(1 + rate_k |(x - centre - offset_k) W|^2)``: multivariate t densities of one shape."""
+    """``constant_k - power_k log(1 + rate_k |(x - centre - offset_k) W|^2)``: multivariate t with a common shape."""
 
-    absent = {"offsets": 0.0, "rates": 1.0, "powers": 1.0, "constants": -np.inf}  # noqa: RUF012
+    fill_values = {"offsets": 0.0, "rates": 1.0, "powers": 1.0, "constants": -np.inf}  # noqa: RUF012
     shapes = {  # noqa: RUF012
         "centre": "p", "sphere": "pr", "offsets": "Kp", "rates": "K", "powers": "K", "constants": "K"
     }  # fmt: skip
@@ -149,13 +224,13 @@ class StudentRule(ClassRule):
     powers: Array
     constants: Array
 
-    def scores(self, block: Any) -> Array:
+    def scores(self, block: RowBlock) -> Array:
         out = np.empty((block.shape[0], len(self.constants)))
         offsets = self.offsets @ self.sphere
         for X, where in dense_parts(block):
-            sphered = (X - self.centre) @ self.sphere
+            whitened = (X - self.centre) @ self.sphere
             for k, offset in enumerate(offsets):
-                steps = sphered - offset
+                steps = whitened - offset
                 growth = np.log1p(self.rates[k] * np.einsum("ij,ij->i", steps, steps))
                 out[where, k] = self.constants[k] - self.powers[k] * growth
         return out
@@ -165,14 +240,14 @@ class StudentRule(ClassRule):
 class DiagonalRule(ClassRule):
     """``constant_k - sum_j (x_j - mean_kj)^2 / (2 variance_kj)``."""
 
-    absent = {"means": 0.0, "variances": 1.0, "constants": -np.inf}  # noqa: RUF012
+    fill_values = {"means": 0.0, "variances": 1.0, "constants": -np.inf}  # noqa: RUF012
     shapes = {"means": "Kp", "variances": "Kp", "constants": "K"}  # noqa: RUF012
 
     means: Array
     variances: Array
     constants: Array
 
-    def scores(self, block: Any) -> Array:
+    def scores(self, block: RowBlock) -> Array:
         out = np.empty((block.shape[0], len(self.constants)))
         means, halved_precisions = map(np.ascontiguousarray, (self.means, 0.5 / self.variances))
         for X, where in dense_parts(block):
@@ -182,7 +257,7 @@ class DiagonalRule(ClassRule):
 
 @dataclass(frozen=True)
 class LevelRule:
-    """``table[level of x]``: one score per class for each level of a categorical column; unknown levels score 0."""
+    """``table[level of x]``: one score per class for each level of a categorical column; unseen levels score 0."""
 
     levels: list[Any]
     table: Array
@@ -196,7 +271,7 @@ class LevelRule:
     def _row(self) -> dict[Any, int]:
         return {level: i for i, level in enumerate(self.levels)}
 
-    def scores(self, values: list[Any]) -> Array:
+    def scores(self, values: Sequence[Hashable]) -> Array:
         unknown = len(self.levels)
         rows = np.fromiter((self._row.get(value, unknown) for value in values), np.int64, len(values))
         return self.table[rows]
@@ -204,9 +279,9 @@ class LevelRule:
 
 @dataclass(frozen=True)
 class MixedRule:
-    """The sum of a rule for normal columns, one for columns that score linearly, and one for each categorical column.
+    """The sum of a Gaussian rule, a linear rule, and one rule for each categorical column.
 
-    Blocks are `MixedBlock`; the columns are places among its numbers.
+    Blocks are `MixedBlock`; columns are indices into its numeric columns.
     """
 
     normal: DiagonalRule
@@ -233,14 +308,14 @@ class MixedRule:
         tables = {part.table.shape[1] for part in self.categorical}
         require(len({self.normal.sizes[0], self.linear.sizes[0], *tables}) == 1, self, "numbers of classes")
 
-    def spread_over(self, present: Array) -> MixedRule:
+    def expand_classes(self, present: Array) -> MixedRule:
         if present.all():
             return self
-        tables = [LevelRule(rule.levels, _spread(present, rule.table.T, 0.0).T) for rule in self.categorical]
-        normal, linear = self.normal.spread_over(present), self.linear.spread_over(present)
+        tables = [LevelRule(rule.levels, _expanded(present, rule.table.T, 0.0).T) for rule in self.categorical]
+        normal, linear = self.normal.expand_classes(present), self.linear.expand_classes(present)
         return replace(self, normal=normal, linear=linear, categorical=tables)
 
-    def scores(self, block: Any) -> Array:
+    def scores(self, block: MixedBlock) -> Array:
         scores = self.linear.scores(_columns(block.numbers, self.linear_columns))
         if self.normal_columns.size:
             scores += self.normal.scores(_columns(block.numbers, self.normal_columns))
@@ -266,18 +341,18 @@ class ExpandedRule:
         require(type(self.basis) is Basis and plain, self, "parts")
         require(self.rule.sizes[1] == self.basis.n_outputs, self, "numbers of columns")
 
-    def spread_over(self, present: Array) -> ExpandedRule:
-        return replace(self, rule=self.rule.spread_over(present))
+    def expand_classes(self, present: Array) -> ExpandedRule:
+        return replace(self, rule=self.rule.expand_classes(present))
 
-    def scores(self, block: Any) -> Array:
-        rows, step = dense_rows(block), max(_EXPANDED_NUMBERS // self.basis.n_outputs, 1)
+    def scores(self, block: RowBlock) -> Array:
+        rows, step = dense_rows(block), max(CACHED_VALUES // self.basis.n_outputs, 1)
         parts = [rows[start : start + step] for start in range(0, max(len(rows), 1), step)]
         return np.vstack([self.rule.scores(self.basis.expand(part)) for part in parts])
 
 
 @dataclass(frozen=True)
 class PoolRule:
-    """The logarithm of a weighted mean of posteriors, each of which is the softmax of a rule's scores (linear pool)."""
+    """The logarithm of a weighted mean of posteriors, each the softmax of a rule's scores (linear opinion pool)."""
 
     rules: list[Any]
     weights: Array
@@ -296,122 +371,79 @@ class PoolRule:
         require(0 < float(self.weights.sum()) < np.inf, self, "weights")
         require(len({rule.sizes for rule in self.rules}) == 1, self, "sizes of its rules")
 
-    def spread_over(self, present: Array) -> PoolRule:
-        return replace(self, rules=[rule.spread_over(present) for rule in self.rules])
+    def expand_classes(self, present: Array) -> PoolRule:
+        return replace(self, rules=[rule.expand_classes(present) for rule in self.rules])
 
-    def scores(self, block: Any) -> Array:
+    def scores(self, block: RowBlock) -> Array:
         used = np.flatnonzero(self.weights)
         logs = np.stack([log_softmax(self.rules[m].scores(block)) for m in used])
         top = logs.max(axis=0)
-        top[np.isneginf(top)] = 0.0  # a class that no member thinks possible
+        top[np.isneginf(top)] = 0.0  # classes with probability 0 in all members
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.tensordot(self.weights[used], np.exp(logs - top), axes=1)) + top)
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """A rule and the classes that it scores: what a fitted classifier predicts with."""
+    """A rule with its class labels; computes the predictions of a fitted classifier."""
 
     rule: Rule
     classes: Array
     n_jobs: int | None = None
 
-    def scores(self, rows: Rows) -> Array:
+    def scores(self, rows: AnyRows) -> Array:
         """The score of each class for each row."""
-        return self._answers(rows, np.empty((rows.n_rows, len(self.classes))), _keep_scores)
+        return self._predictions(rows, np.empty((rows.n_rows, len(self.classes))), "scores")
 
-    def labels(self, rows: Rows) -> Array:
-        """The class of the highest score of each row, the first of several."""
-        return self.classes[self._answers(rows, np.empty(rows.n_rows, dtype=np.int32), _keep_labels)]
+    def labels(self, rows: AnyRows) -> Array:
+        """The class with the highest score of each row; the first in case of ties."""
+        return self.classes[self._predictions(rows, np.empty(rows.n_rows, dtype=np.int32), "best_classes")]
 
-    def posterior(self, rows: Rows, log: bool = False) -> Array:
-        """The probabilities whose logarithms the scores are, up to a constant for each row; or these logarithms."""
+    def posterior(self, rows: AnyRows, log: bool = False) -> Array:
+        """The posterior probabilities, the softmax of the scores; or their logarithms."""
         out = np.empty((rows.n_rows, len(self.classes)))
-        return self._answers(rows, out, _keep_log_posterior if log else _keep_posterior)
+        return self._predictions(rows, out, "log_softmax" if log else "softmax")
 
-    def _answers(self, rows: Rows, out: Array, keep: Keep) -> Array:
-        """What ``keep`` makes of the scores of every block, in ``out``."""
-        unsound = []
-
-        def write(block: Any, where: slice) -> None:
-            if not keep(self.rule.scores(block), out[where]):
-                unsound.append(where.start)
-
-        if isinstance(rows, Source):
-            answering = _Answering(rows.blocks, self.rule, keep, out[:0])
-            for found in rows.executor.in_order(answering, rows.spans, self.n_jobs):
-                for where, answers, sound in found:
-                    out[where] = answers
-                    unsound += [] if sound else [where.start]
-        else:
-            map_rows(rows, write, self.n_jobs)
-        if unsound:
+    def _predictions(self, rows: AnyRows, out: Array, kind: str) -> Array:
+        """The scores of all blocks, transformed and written into ``out``."""
+        overflowing = rows.fill(out, partial(_predict_block, self.rule, kind), self.n_jobs)
+        if overflowing:
             rows.refuse_nonfinite()
             raise InputError(
-                f"X has values too large to score near row {min(unsound)}: they overflow when multiplied. "
-                "Use the units the model was fitted with."
+                f"X has values near row {min(overflowing)} that are too large: their scores overflow. Use the units "
+                "of the training data."
             )
         return out
 
 
-#: From scores to answers, written where they belong; says whether each row has a finite best score.
-Keep = Callable[[Array, Array], bool]
-
-
-def _keep_scores(scores: Array, out: Array) -> bool:
-    out[...] = scores
-    return bool(np.isfinite(scores.max(axis=1)).all())
-
-
-def _keep_labels(scores: Array, out: Array) -> bool:
-    return bool(kernels.best_classes(scores, out))
-
-
-def _keep_posterior(scores: Array, out: Array) -> bool:
-    return bool(kernels.softmax(scores, out))
-
-
-def _keep_log_posterior(scores: Array, out: Array) -> bool:
-    return bool(kernels.log_softmax(scores, out))
-
-
-@dataclass(frozen=True)
-class _Answering:
-    """From a span of rows that are read where they lie to the answers; ``like`` has their type and width."""
-
-    blocks: Callable[[Any], Any]
-    rule: Rule
-    keep: Keep
-    like: Array
-
-    def __call__(self, span: Any) -> list[tuple[slice, Array, bool]]:
-        found = []
-        with quiet_numbers():
-            for block, where in self.blocks(span):
-                out = np.empty((where.stop - where.start, *self.like.shape[1:]), self.like.dtype)
-                found.append((where, out, bool(self.keep(self.rule.scores(block), out))))
-        return found
+def _predict_block(rule: Rule, kind: str, block: RowBlock, out: Array) -> bool:
+    """Write the transformed scores of a block; whether each row has a finite best score."""
+    scores = rule.scores(block)
+    if kind == "scores":
+        out[...] = scores
+        return bool(np.isfinite(scores.max(axis=1)).all())
+    return bool(getattr(kernels, kind)(scores, out))
 
 
 def log_softmax(scores: Array) -> Array:
-    """The logarithms of the probabilities whose logarithms the scores are, up to a constant for each row."""
-    by_class = np.array(scores.T, order="C")  # few classes, one after the other, take half the time of short rows
+    """The logarithm of the softmax of the scores of each row."""
+    by_class = np.array(scores.T, order="C")  # summing long rows of few classes takes half the time of short rows
     top = by_class.max(axis=0)
     by_class -= np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # rows that are no numbers show in the result
+    with np.errstate(divide="ignore", invalid="ignore"):  # rows with NaN give NaN
         by_class -= np.log(np.exp(by_class).sum(axis=0))
     return by_class.T
 
 
-def _columns(numbers: Any, chosen: Array) -> Any:
+def _columns(numbers: RowBlock, chosen: Array) -> Any:
     if len(chosen) == numbers.shape[1]:
         return numbers
     part = numbers[:, chosen]
     return part if is_sparse(part) else np.ascontiguousarray(part)
 
 
-def _spread(present: Array, values: Array, fill: float) -> Array:
-    """The values of the present classes in their places, ``fill`` in the others'."""
+def _expanded(present: Array, values: Array, fill: float) -> Array:
+    """The values of the present classes, with ``fill`` for the others."""
     out = np.full((len(present), *values.shape[1:]), fill)
     out[present] = values
     return out

@@ -1,4 +1,4 @@
-"""What runs here: the package, the build of its kernels, Python and the packages it needs."""
+"""Versions of the package, the build of its kernels, Python and required packages."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pyarrow", "plotly")
 
 
 def show_versions() -> None:
-    """Print the versions that a report of an error should name.
+    """Print the versions to include in a bug report.
 
-    The line ``kernels`` says which instructions the compiled functions in use are made of: ``x86-64-v3`` where the
-    processor has them, ``x86-64-v2`` on older ones or where the environment variable ``DISCRIMINANT_KERNELS`` is
-    ``baseline``.
+    The line ``kernels`` gives the instruction set of the compiled functions in use: ``x86-64-v3`` if the processor
+    supports it, otherwise, or if the environment variable ``DISCRIMINANT_KERNELS`` is ``baseline``, ``x86-64-v2``.
 
     See Also
     --------
-    LogisticRegression : Whose results differ in the last digits between the two.
+    LogisticRegression : Its results differ in the last digits between the two.
 
     Examples
     --------

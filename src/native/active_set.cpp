@@ -1,8 +1,8 @@
 // The dual of a support vector machine solved face by face (Moré & Toraldo 1991).
 //
-// A *face* is the set of multipliers between their bounds, all others fixed at theirs. Sweeps of coordinate ascent tell
-// which face is likely, Newton's step solves it, intercept included, and multipliers that leave their bounds on the way
-// stay at them. Rows that violate their condition at the solution of a face join by the next sweep.
+// A *face* is the set of multipliers strictly between their bounds, with all others fixed at a bound. Sweeps of dual
+// coordinate ascent estimate the face, a Newton step solves it, intercept included, and multipliers that reach a bound on
+// the way stay there. Rows that violate their optimality condition at the solution of a face join in the next sweep.
 
 #include "algebra.hpp"
 #include "bindings.hpp"
@@ -15,20 +15,19 @@ namespace {
 
 // Sweeps before the first face; one before each of the others.
 constexpr index first_sweeps = 12, most_rounds = 60, most_faces = 60, most_refinements = 3;
-// A face of more rows for each unknown is not worth a system: the hinge has no solution with so many at its kink.
+// A face with more rows for each unknown is not solved: no solution has as many rows with margin 1.
 constexpr index rows_per_unknown = 4;
-// Pivots this small, relative to their diagonal, are rounding: such a row depends on others of its face.
+// Pivots this small, relative to their diagonal, are rounding: such a row depends linearly on others of its face.
 constexpr double rounding = 1e-13;
-// Sides whose multipliers differ by this much of their sum balance.
+// The multipliers of the two sides balance if their difference is a smaller share of their sum.
 constexpr double balanced = 1e-14;
-// A step to the nearest bound goes so much farther, and is clipped: it arrives in spite of rounding.
+// A step to the nearest bound is longer by this share, and clipped, so that it arrives in spite of rounding.
 constexpr double beyond = 1e-12;
-// Conditions that hold to the first are those of the solution, but for rounding; to the second, there is none left.
+// A violation below the first is accepted and refined; one below the second is rounding.
 constexpr double holds = 1e-9, exact = 1e-14;
 
 using Point = std::vector<double>;
 
-// The sum of the coefficients' products with a row, for vectors of the library.
 Vector<const double> view(const Point& point) { return {point.data(), {static_cast<index>(point.size())}}; }
 Vector<double> view(Point& point) { return {point.data(), {static_cast<index>(point.size())}}; }
 
@@ -39,14 +38,14 @@ struct Solved {
 
 // A problem, and the rows' multipliers with the coefficients that follow from them.
 //
-// `proximal` times the square of `sum alpha * sign` changes nothing where that sum is 0, and makes systems definite
-// where the rows of a face tell of no more than their differences. 0: without an intercept.
+// `proximal` times the square of `sum alpha * sign` vanishes at the solution, where that sum is 0, and makes the systems
+// definite if the rows of a face determine only their differences. 0: without an intercept.
 class Faces {
 public:
     Faces(Matrix<const double> table, const DualRows& fixed, double proximal)
         : table(table), rows(table), fixed(fixed), n(table.shape[0]), q(table.shape[1]), proximal(proximal) {}
 
-    // Move to the solution of the face, or of a smaller one; the intercept there, and whether there is one.
+    // Move to the solution of the face, or of a smaller one; the intercept there, and whether it was found.
     Solved solve(Vector<double> alpha, Vector<double> coef) {
         Point moved(static_cast<std::size_t>(q));
         double bias = 0.0;
@@ -68,7 +67,7 @@ public:
         return {bias, false};
     }
 
-    // By how much the condition of a row is violated at most.
+    // The largest violation of a row's optimality condition.
     double violation(Vector<const double> alpha, Vector<const double> coef, double bias) const {
         double worst = 0.0;
         for (index i = 0; i < n; ++i) {
@@ -79,7 +78,7 @@ public:
         return worst;
     }
 
-    // Solve the face once more for what rounding has left, as long as that helps; the intercept.
+    // Solve the face again for the remaining rounding errors, as long as that helps; the intercept.
     double refine(Vector<double> alpha, Vector<double> coef, double bias, double left) {
         for (index taken = 0; taken < most_refinements && left > exact; ++taken) {
             Point tried(alpha.begin(), alpha.end()), moved(coef.begin(), coef.end());
@@ -108,10 +107,10 @@ private:
     // From here to the solution of a face: writes the changes of its multipliers; the intercept there.
     double find_direction(Vector<const double> alpha, Vector<const double> coef) {
         const index m = size();
-        Room<double, 2> own(m, q), system(m, m);
+        Buffer<double, 2> own(m, q), system(m, m);
         Point margin_short(face.size());
         for (index k = 0; k < m; ++k) copy(own[k], table[face[k]]);
-        multiply(own, own, Transposed::second, system);
+        inner_products(own, system);
         for (index k = 0; k < m; ++k) {
             const index i = face[k];
             for (index other = 0; other <= k; ++other) system(k, other) += proximal;
@@ -174,12 +173,12 @@ private:
         if (proximal == 0.0) return {0.0, true};
         double low = -std::numeric_limits<double>::infinity(), high = -low, balance = 0.0;
         for (index i = 0; i < n; ++i) {
-            const double kink = fixed.sign[i] - rows.dot(i, coef.data);
+            const double hinge_point = fixed.sign[i] - rows.dot(i, coef.data);
             balance += fixed.sign[i] * alpha[i];
             if ((alpha[i] > 0.0) == (fixed.sign[i] > 0.0))
-                high = std::min(high, kink);
+                high = std::min(high, hinge_point);
             else
-                low = std::max(low, kink);
+                low = std::max(low, hinge_point);
         }
         return {0.5 * (low + high), std::abs(balance) <= balanced * sum(alpha)};
     }
@@ -201,7 +200,7 @@ std::tuple<double, index> solve(Matrix<const double> table, const DualRows::Part
     const DualRows fixed(parts);
     const index n = table.shape[0];
     require(fixed.count() == n && alpha.size() == n && coef.size() == table.shape[1], "One multiplier for each row.");
-    const Room<std::int64_t, 1> rest({n}, 0), due({n}, 0), order(n);
+    const Buffer<std::int64_t, 1> rest({n}, 0), due({n}, 0), order(n);
     const DualAscent ascent{alpha, coef, rest, due};
     Faces faces(table, fixed, proximal);
     double bias = 0.0;

@@ -56,18 +56,15 @@ Dgemm dgemm() {
 
 }  // namespace
 
-void multiply(Matrix<const double> a, Matrix<const double> b, Transposed transposed, Matrix<double> out) {
-    const bool first = transposed == Transposed::first, second = transposed == Transposed::second;
-    int rows = static_cast<int>(a.shape[first ? 1 : 0]), columns = static_cast<int>(b.shape[second ? 0 : 1]);
-    int common = static_cast<int>(a.shape[first ? 0 : 1]);
-    if (rows == 0 || columns == 0) return;
-    if (common == 0) return out.fill(0.0);
-    // BLAS counts along columns: to it all three are transposed, and so is the product.
-    char of_a = first ? 'T' : 'N', of_b = second ? 'T' : 'N';
-    int step_a = static_cast<int>(a.shape[1]), step_b = static_cast<int>(b.shape[1]), step = columns;
+void inner_products(Matrix<const double> a, Matrix<double> out) {
+    int rows = static_cast<int>(a.shape[0]), columns = static_cast<int>(a.shape[1]);
+    if (rows == 0) return;
+    if (columns == 0) return out.fill(0.0);
+    // BLAS counts along columns: it sees the transpose of `a`.
+    char transposed = 'T', plain = 'N';
     double one = 1.0, zero = 0.0;
-    dgemm()(&of_b, &of_a, &columns, &rows, &common, &one, const_cast<double*>(b.data), &step_b,
-            const_cast<double*>(a.data), &step_a, &zero, out.data, &step);
+    double* const data = const_cast<double*>(a.data);
+    dgemm()(&transposed, &plain, &rows, &rows, &columns, &one, data, &columns, data, &columns, &zero, out.data, &rows);
 }
 
 }  // namespace discriminant

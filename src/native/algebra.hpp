@@ -39,6 +39,14 @@ double sum(Vector<A> a) {
 // -1, 0 or 1; NaN stays.
 inline double sign_of(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; }
 
+// The minimum over z of `slope (z - x) + curvature (z - x)^2 / 2 + l1 |z|`, by soft thresholding; 0, or x without a
+// penalty, if there is no curvature.
+inline double coordinate_minimum(double x, double slope, double curvature, double l1) {
+    if (!(curvature > 0.0)) return l1 > 0.0 ? 0.0 : x;
+    const double unpenalised = x - slope / curvature;
+    return sign_of(unpenalised) * std::max(std::abs(unpenalised) - l1 / curvature, 0.0);
+}
+
 // Write the Cholesky factor over the lower half of a matrix; the number of pivots that are nothing but rounding.
 //
 // These, not above `least` times their entry on the diagonal, become infinite, which holds their directions.
@@ -47,8 +55,7 @@ index cholesky(Matrix<double> matrix, double least);
 // Write (factor factor')^-1 right, the factor lower triangular.
 void solve_factored(Matrix<const double> factor, Vector<const double> right, Vector<double> out);
 
-// out = a b, a' b or a b', by BLAS.
-enum class Transposed { neither, first, second };
-void multiply(Matrix<const double> a, Matrix<const double> b, Transposed transposed, Matrix<double> out);
+// out = a a', by BLAS.
+void inner_products(Matrix<const double> a, Matrix<double> out);
 
 }  // namespace discriminant

@@ -1,4 +1,4 @@
-// Views of arrays: what kernels take from Python, in place, and the room that they work in.
+// Views of arrays: what kernels take from Python, in place, and the buffers that they work in.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -70,18 +70,18 @@ template <class T> using Cube = Array<T, 3>;
 
 // An array that holds its numbers, which are arbitrary at first.
 template <class T, std::size_t D>
-class Room : public Array<T, D> {
+class Buffer : public Array<T, D> {
 public:
     template <std::convertible_to<index>... Extents>
-    explicit Room(Extents... extents) requires(sizeof...(Extents) == D)
+    explicit Buffer(Extents... extents) requires(sizeof...(Extents) == D)
         : Array<T, D>(nullptr, {static_cast<index>(extents)...}), held(new T[this->size()]) {
         this->data = held.get();
     }
-    explicit Room(std::array<index, D> shape, T value) : Array<T, D>(nullptr, shape), held(new T[this->size()]) {
+    explicit Buffer(std::array<index, D> shape, T value) : Array<T, D>(nullptr, shape), held(new T[this->size()]) {
         this->data = held.get();
         this->fill(value);
     }
-    explicit Room(Array<const T, D> other) : Array<T, D>(nullptr, other.shape), held(new T[other.size()]) {
+    explicit Buffer(Array<const T, D> other) : Array<T, D>(nullptr, other.shape), held(new T[other.size()]) {
         this->data = held.get();
         std::copy(other.begin(), other.end(), this->data);
     }
@@ -146,9 +146,13 @@ struct type_caster<discriminant::Array<T, D>> {
             PyErr_Clear();
             return false;
         }
+        // NumPy writes the byte order of a dtype such as '<f8', also where it is that of this machine.
+        constexpr char native = std::endian::native == std::endian::little ? '<' : '>';
+        const char* letter = view.format;
+        if (letter && (*letter == native || *letter == '=')) ++letter;
         // A format of more letters is not that of native, aligned numbers.
-        bool fits = view.ndim == static_cast<int>(D) && view.itemsize == sizeof(T) && view.format &&
-                    is_letter_of<Number>(view.format[0]) && view.format[1] == '\0' &&
+        bool fits = view.ndim == static_cast<int>(D) && view.itemsize == sizeof(T) && letter &&
+                    is_letter_of<Number>(letter[0]) && letter[1] == '\0' &&
                     reinterpret_cast<std::uintptr_t>(view.buf) % alignof(T) == 0;
         if (fits) {
             value.data = static_cast<T*>(view.buf);

@@ -8,10 +8,7 @@ namespace discriminant {
 void bind_active_set(nanobind::module_&);
 void bind_columns(nanobind::module_&);
 void bind_coordinate(nanobind::module_&);
-void bind_counting(nanobind::module_&);
 void bind_dual_coordinate(nanobind::module_&);
-void bind_hinge(nanobind::module_&);
-void bind_lbfgs(nanobind::module_&);
 void bind_losses(nanobind::module_&);
 void bind_moments(nanobind::module_&);
 void bind_perceptron(nanobind::module_&);

@@ -1,320 +1,48 @@
-// Logistic and softmax regression with an L1 penalty, on a small table kept by columns, without a return to Python.
+// Logistic and softmax regression with an L1 penalty, on a table in memory that is stored by columns.
 //
-// `columns` (p, n) are standardised, the last one 1 where there is an intercept; `theta` and the `gradient` of the mean
-// loss (C, p); `scores` (C, n). `penalty` is `(l1, ridge)`, each (p,), 0 for the intercept. `rows` are `(weight, curves,
-// shares)`: weights (n,) that sum to 1, the weighted curvature of each score (C, n), and of several scores the
-// probabilities (C, n).
+// `columns` (p, n), dense or sparse, are standardised, the last one 1 where there is an intercept; `theta` and the
+// `gradient` of the mean loss (C, p); `scores` (C, n). `penalty` is `(l1, ridge)`, each (p,), 0 for the intercept.
+// `rows` are `(weight, curves, shares)`: weights (n,) that sum to 1, the weighted curvature of each score (C, n), and of
+// several scores the probabilities (C, n).
 //
 // A quadratic model of the loss at the present scores is minimised over the *members*, the columns that may matter, by
-// coordinate descent (Friedman, Hastie & Tibshirani 2010). Instead of the model's Hessian its slopes in the scores are
-// kept: a visit costs n, and a change C n.
+// coordinate descent (Friedman, Hastie & Tibshirani 2010; column_model.hpp).
 
-#include "algebra.hpp"
 #include "bindings.hpp"
-#include "losses.hpp"
+#include "column_model.hpp"
 #include "rows.hpp"
 
-#include <limits>
-#include <optional>
-#include <vector>
+#include <variant>
 
 namespace discriminant {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-// A model is minimised until sweeps promise less than this share of what they have gained, and than the square root of
-// its share of the objective: far from the minimum the next model is better, near it errors are to square.
-constexpr double least_share = 0.02;
-// A jump costs about as many sweeps as the support has columns, and is not tried before so many.
-constexpr index least_sweeps = 12, most_jumps = 60;
-// Sweeps creep where one gains more than this share of the one before.
-constexpr double creeping = 0.9;
-// What the diagonal of a singular matrix is raised by, relatively: enough for a Cholesky factor.
-constexpr double collinear = 1e-11;
 // A set of members starts with at most this many columns beyond those that the strong rule keeps, and then doubles.
 constexpr index first_members = 256;
 // Models are minimised to a share of the tolerance, a smaller one below this: coefficients have half the digits of the
 // objective.
 constexpr double last_tolerance = 1e-9;
-// The strong rule discards columns whose gradient is below the penalty by what that has fallen. One left out wrongly
-// costs a pass over all of them, one too many a few visits, so the rule allows for a greater fall,
+// The strong rule discards columns whose gradient is below the penalty by the decrease of the penalty. A wrong discard
+// costs a pass over all columns, a needless column a few visits, so the rule assumes a decrease this many times as large,
 constexpr double lenient = 2.0;
-// but where strengths are far apart not for more than leaves this share of the penalty.
+// but keeps the bound above this share of the penalty, for strengths that differ much.
 constexpr double least_bound = 0.5;
 enum Reason { optimal, steps_used_up, no_descent, not_finite };
 
-using Places = std::vector<index>;
-using RowParts = std::tuple<Vector<const double>, Matrix<double>, Matrix<double>>;
+// The transposed table, whose rows are columns: dense, or the parts of a CSC matrix.
+using Columns = std::variant<Matrix<const double>, Csr<double, std::int32_t>::Parts, Csr<double, std::int64_t>::Parts>;
 using PenaltyParts = std::tuple<Vector<const double>, Vector<const double>>;
 
-struct Penalty {
-    Vector<const double> l1, ridge;
-
-    double of(Matrix<const double> theta, const Places& members) const {
-        double total = 0.0;
-        for (index j : members)
-            for (index k = 0; k < theta.shape[0]; ++k) {
-                const double size = std::abs(theta(k, j));
-                total += (l1[j] + 0.5 * ridge[j] * size) * size;
-            }
-        return total;
-    }
-};
-
-// The mean softmax loss; writes the weighted slopes, curvatures and probabilities of all scores.
-double mean_softmax_loss(Matrix<const double> scores, const auto& code, const RowParts& rows, Matrix<double> slopes) {
-    const auto& [weight, curves, shares] = rows;
-    const auto [n_scores, n] = scores.shape;
-    const double* const own = weight.data;
-    Room<double, 1> top(scores[0]), mass({n}, 0.0);
-    for (index k = 1; k < n_scores; ++k)
-        for (index i = 0; i < n; ++i) top.data[i] = std::max(top.data[i], scores.data[k * n + i]);
-    for (index k = 0; k < n_scores; ++k) {
-        double* __restrict const share = shares.data + k * n;
-        const double* const score = scores.data + k * n;
-        for (index i = 0; i < n; ++i) mass.data[i] += share[i] = exponential(score[i] - top.data[i]);
-    }
-    for (index k = 0; k < n_scores; ++k) {
-        double *share = shares.data + k * n, *slope = slopes.data + k * n, *curve = curves.data + k * n;
-        for (index i = 0; i < n; ++i) {
-            const double probability = share[i] / mass.data[i];
-            share[i] = probability;
-            slope[i] = own[i] * (probability - (code.data[i] == k ? 1.0 : 0.0));
-            curve[i] = own[i] * probability * (1.0 - probability);
-        }
-    }
-    double total = 0.0;
-    for (index i = 0; i < n; ++i)
-        total += own[i] * (logarithm(mass.data[i]) + top.data[i] - scores(index(code.data[i]), i));
-    return total;
-}
-
-double mean_logistic_loss(Vector<const double> scores, const auto& code, Vector<const double> weight,
-                          Vector<double> slopes, Vector<double> curves) {
-    double total = 0.0;
-    for (index i = 0; i < scores.size(); ++i) {
-        const double sign = 2.0 * static_cast<double>(code.data[i]) - 1.0, own = weight.data[i];
-        const Derivatives found = Logistic{}(sign * scores.data[i]);
-        total += own * found.value;
-        slopes.data[i] = sign * own * found.slope;
-        curves.data[i] = own * found.curvature;
-    }
-    return total;
-}
-
-double mean_loss(Matrix<const double> scores, const Codes& codes, const RowParts& rows, Matrix<double> slopes) {
-    return std::visit(
-        [&](const auto code) {
-            if (scores.shape[0] > 1) return mean_softmax_loss(scores, code, rows, slopes);
-            return mean_logistic_loss(scores[0], code, std::get<0>(rows), slopes[0], std::get<1>(rows)[0]);
-        },
-        codes);
-}
-
-// Change the scores as the coefficients of the members change from `before` to `theta`.
-void change_scores(Matrix<const double> columns, const auto& members, Matrix<const double> before,
-                   Matrix<const double> theta, Matrix<double> scores) {
-    const index n = scores.shape[1];
-    for (index j : members) {
-        const double* const column = columns.data + j * n;
-        for (index k = 0; k < theta.shape[0]; ++k) {
-            const double change = theta(k, j) - before(k, j);
-            double* __restrict const own = scores.data + k * n;
-            if (change != 0.0)
-                for (index i = 0; i < n; ++i) own[i] += change * column[i];
-        }
-    }
-}
-
-// Write the gradient of the mean loss in all parameters.
-void find_products(Matrix<const double> columns, Matrix<const double> slopes, Matrix<double> out) {
-    for (index j = 0; j < columns.shape[0]; ++j)
-        for (index k = 0; k < slopes.shape[0]; ++k) out(k, j) = inner(columns[j], slopes[k]);
-}
-
-// Change the model's slopes in the scores as the coefficient of a column in score `k` changes.
-void add_bend(Vector<const double> column, index k, double change, const RowParts& rows, Matrix<double> slopes) {
-    const auto& [weight, curves, shares] = rows;
-    const index n = column.size();
-    const double* const x = column.data;
-    double* __restrict const own = slopes.data + k * n;
-    const double* const curve = curves.data + k * n;
-    for (index i = 0; i < n; ++i) own[i] += change * x[i] * curve[i];
-    for (index m = 0; m < slopes.shape[0]; ++m) {
-        if (m == k) continue;
-        double* __restrict const other = slopes.data + m * n;
-        const double *mine = shares.data + k * n, *others = shares.data + m * n, *w = weight.data;
-        for (index i = 0; i < n; ++i) other[i] -= change * x[i] * w[i] * mine[i] * others[i];
-    }
-}
-
-double curvature_of(Vector<const double> column, Vector<const double> curves) {
-    return sum_over(column.size(), [x = column.data, curve = curves.data](index i) { return x[i] * x[i] * curve[i]; });
-}
-
-// What stays the same along a path: the columns, classes and offsets; and the rows as they are at the present scores.
-struct Problem {
-    Matrix<const double> columns;
-    const Codes& codes;
-    RowParts rows;
-
-    Matrix<const double> curves() const { return std::get<1>(rows); }
-};
-
-// The quadratic model over the members: minimised from `theta`, with its `slopes` in the scores.
-class Model {
-public:
-    Model(const Problem& problem, const Places& members, const Penalty& penalty, Matrix<double> theta,
-          Matrix<double> slopes)
-        : problem(problem),
-          members(members),
-          penalty(penalty),
-          theta(theta),
-          slopes(slopes),
-          diagonal({theta.shape[0], static_cast<index>(members.size())}, -1.0) {}
-
-    struct Minimum {
-        double gained, left;
-        index sweeps;
-    };
-
-    // Sweeps go over all members, then over the support until these promise little, and so on. What they promise
-    // follows from the rate at which their gains fall. Where they creep, between columns that are nearly collinear, that
-    // is a guess, and what is left is not known: infinity.
-    Minimum minimise(double value, double enough) {
-        double gained = 0.0, before = infinity, rate = 0.0, slowest = 0.0, length = 1.0;
-        index sweeps = 0, since_jump = 0, jumps = 0;
-        while (true) {
-            const bool over_all = before == infinity;
-            const double gain = sweep(over_all);
-            gained += gain;
-            ++sweeps;
-            ++since_jump;
-            if (!over_all) {  // else the set of columns is another one, and the last rate as good a guess as any
-                rate = before > 0.0 ? std::min(gain / before, 0.999) : 0.0;
-                slowest = std::max(slowest, rate);
-            }
-            const double share = std::min(least_share, std::sqrt(std::max(gained, 0.0) / (value + 1e-300)));
-            const double promised = std::max(gain, gain * rate / (1.0 - rate));
-            const bool little = promised <= std::max(enough, share * gained);
-            // A jump that was cut short is followed by another, with the coefficients that are left.
-            if ((little && over_all && length == 1.0) || jumps == most_jumps || !std::isfinite(gain))
-                return {gained, slowest <= creeping && jumps == 0 ? promised : infinity, sweeps};
-            before = little ? infinity : gain;
-            if (length < 1.0 || (since_jump >= least_sweeps && !little)) {
-                find_support();
-                if (length < 1.0 || since_jump >= static_cast<index>(support.size())) {
-                    const auto [more, reached] = jump();
-                    gained += std::max(more, 0.0);
-                    length = more > enough ? reached : 1.0;
-                    ++jumps;
-                    since_jump = 0;
-                    before = infinity;
-                }
-            }
-        }
-    }
-
-private:
-    struct Coefficient {
-        index k, j;
-    };
-    struct Jump {
-        double gain, length;
-    };
-
-    // Coordinate descent over all members, or over those that are not 0; what the model gains.
-    double sweep(bool over_all) {
-        double gain = 0.0;
-        for (std::size_t a = 0; a < members.size(); ++a) {
-            const index j = members[a];
-            const auto column = problem.columns[j];
-            const double l1 = penalty.l1[j], ridge = penalty.ridge[j];
-            for (index k = 0; k < theta.shape[0]; ++k) {
-                const double x = theta(k, j);
-                if (!over_all && x == 0.0 && l1 > 0.0) continue;
-                const double slope = inner(column, slopes[k]) + ridge * x;
-                if (x == 0.0 && std::abs(slope) <= l1) continue;
-                double& column_curvature = diagonal(k, static_cast<index>(a));
-                if (column_curvature < 0.0) column_curvature = curvature_of(column, problem.curves()[k]);
-                const double curvature = column_curvature + ridge;
-                double best = l1 > 0.0 ? 0.0 : x;
-                if (curvature > 0.0) {
-                    const double aim = x - slope / curvature;
-                    best = sign_of(aim) * std::max(std::abs(aim) - l1 / curvature, 0.0);
-                }
-                const double change = best - x;
-                if (change == 0.0) continue;
-                gain -= change * (slope + 0.5 * curvature * change) + l1 * (std::abs(best) - std::abs(x));
-                theta(k, j) = best;
-                add_bend(column, k, change, problem.rows, slopes);
-            }
-        }
-        return gain;
-    }
-
-    // The coefficients among the members that are not 0, or not penalised.
-    void find_support() {
-        support.clear();
-        for (index j : members)
-            for (index k = 0; k < theta.shape[0]; ++k)
-                if (theta(k, j) != 0.0 || penalty.l1[j] == 0.0) support.push_back({k, j});
-    }
-
-    // Go to the model's minimum over the support, or to where the first coefficient becomes 0.
-    //
-    // Sweeps creep where columns are nearly collinear; once they have settled the signs, this is what is left to do.
-    Jump jump() {
-        const auto size = static_cast<index>(support.size());
-        const Room<double, 2> matrix(size, size), room(slopes.shape[0], slopes.shape[1]);
-        const Room<double, 1> slope(size), step(size);
-        for (index u = 0; u < size; ++u) {
-            const auto [k, j] = support[u];
-            const double ridge = penalty.ridge[j];
-            room.fill(0.0);
-            add_bend(problem.columns[j], k, 1.0, problem.rows, room);
-            slope[u] = inner(problem.columns[j], slopes[k]) + ridge * theta(k, j) + penalty.l1[j] * sign_of(theta(k, j));
-            for (index v = 0; v <= u; ++v) matrix(u, v) = inner(problem.columns[support[v].j], room[support[v].k]);
-            // Where columns are collinear the step is long, and ends where a coefficient becomes 0.
-            matrix(u, u) = (matrix(u, u) + ridge) * (1.0 + collinear);
-        }
-        cholesky(matrix, 0.01 * collinear);
-        solve_factored(matrix, slope, step);
-        const auto heads_for_zero = [&](index u) {
-            const auto [k, j] = support[u];
-            return penalty.l1[j] > 0.0 && step[u] * theta(k, j) > 0.0;
-        };
-        double length = 1.0;
-        for (index u = 0; u < size; ++u)
-            if (heads_for_zero(u)) length = std::min(length, theta(support[u].k, support[u].j) / step[u]);
-        for (index u = 0; u < size; ++u) {
-            const auto [k, j] = support[u];
-            const double x = theta(k, j);
-            const bool becomes_zero = heads_for_zero(u) && x / step[u] <= length;
-            theta(k, j) = becomes_zero ? 0.0 : x - length * step[u];
-            add_bend(problem.columns[j], k, theta(k, j) - x, problem.rows, slopes);
-        }
-        return {length * (1.0 - 0.5 * length) * inner(slope, step), length};
-    }
-
-    const Problem& problem;
-    const Places& members;
-    const Penalty& penalty;
-    Matrix<double> theta, slopes;
-    Room<double, 2> diagonal;
-    std::vector<Coefficient> support;
-};
-
-// Where a fit stands: coefficients, the scores they give, the slopes and the mean loss there.
+// The state of a fit: coefficients, their scores, and the slopes and the mean loss there.
 struct State {
     Matrix<double> theta, scores, slopes;
     double loss;
 };
 
-// Go from `start` towards the state's theta as far as the objective falls enough; the length, 0 if it does not.
-double line_search(const Problem& problem, const Places& members, const Penalty& penalty, Matrix<const double> start,
+// Go from `start` towards the state's theta until the objective decreases enough; the step length, 0 if it does not.
+double line_search(const auto& problem, const Places& members, const Penalty& penalty, Matrix<const double> start,
                    State& state, double value, double gain) {
-    const Room<double, 2> aim(state.theta), changed(state.scores.shape[0], state.scores.shape[1]);
+    const Buffer<double, 2> target(state.theta), changed(state.scores.shape[0], state.scores.shape[1]);
     double length = 1.0;
     while (length > 1e-4) {
         copy(changed, state.scores);
@@ -328,18 +56,18 @@ double line_search(const Problem& problem, const Places& members, const Penalty&
         length *= 0.25;
         for (index j : members)
             for (index k = 0; k < start.shape[0]; ++k)
-                state.theta(k, j) = start(k, j) + length * (aim(k, j) - start(k, j));
+                state.theta(k, j) = start(k, j) + length * (target(k, j) - start(k, j));
     }
     copy(state.theta, start);
     mean_loss(state.scores, problem.codes, problem.rows, state.slopes);
     return 0.0;
 }
 
-// A bound of what another step would gain because the loss is not quadratic.
+// An upper bound on the gain of another step, which comes from the loss not being quadratic.
 //
-// Where the `model` has its minimum its slopes differ from the true ones by d; the next step gains d'X H^-1 X'd / 2,
-// H = X'WX with the curvatures W at hand, which is at most d'W^-1 d / 2.
-double missed(const RowParts& rows, Matrix<const double> model, Matrix<const double> slopes) {
+// At the minimum of the `model` its slopes differ from the true ones by d; the next step gains d'X H^-1 X'd / 2 with
+// H = X'WX and the IRLS weights W, which is at most d'W^-1 d / 2.
+double nonquadratic_gain(const RowParts& rows, Matrix<const double> model, Matrix<const double> slopes) {
     const auto& [weight, curves, shares] = rows;
     const auto [n_scores, n] = slopes.shape;
     double total = 0.0;
@@ -356,24 +84,24 @@ double missed(const RowParts& rows, Matrix<const double> model, Matrix<const dou
 }
 
 struct Effort {
-    double left;
+    double remaining;
     index steps, visits, passes;
     Reason reason;
 };
 
-// Proximal Newton steps over the members until what is left to gain is a share `tol` of the objective or less.
+// Proximal Newton steps over the members until the remaining gain is a share `tol` of the objective or less.
 //
-// What a model gains is always taken; of a start that was good enough the step is not counted. `visits` are sweeps.
-Effort minimise_members(const Problem& problem, const Places& members, const Penalty& penalty, State& state, double tol,
+// The step is always taken; at a start within the tolerance it is not counted. `visits` are sweeps.
+Effort minimise_members(const auto& problem, const Places& members, const Penalty& penalty, State& state, double tol,
                         index most) {
-    const Room<double, 2> model(state.slopes.shape[0], state.slopes.shape[1]);
+    const Buffer<double, 2> model(state.slopes.shape[0], state.slopes.shape[1]);
     const double precision = tol * std::min(0.1, 0.01 * tol / last_tolerance);
     index steps = 0, sweeps = 0;
     while (true) {
         const double value = state.loss + penalty.of(state.theta, members);
-        const Room<double, 2> start(state.theta);
+        const Buffer<double, 2> start(state.theta);
         copy(model, state.slopes);
-        const auto [gain, promised, more] =
+        const auto [gain, expected, more] =
             Model(problem, members, penalty, state.theta, model).minimise(value, precision * value);
         sweeps += more;
         const bool arrived = gain <= tol * value, finite = std::isfinite(gain + value);
@@ -384,21 +112,21 @@ Effort minimise_members(const Problem& problem, const Places& members, const Pen
         const double length = line_search(problem, members, penalty, start, state, value, gain);
         if (length == 0.0)
             return {gain, steps, sweeps, 0, gain <= std::max(tol, 1e-7) * value ? optimal : no_descent};
-        const double left = length == 1.0 ? promised + missed(problem.rows, model, state.slopes) : infinity;
+        const double left = length == 1.0 ? expected + nonquadratic_gain(problem.rows, model, state.slopes) : infinity;
         steps += !arrived;
         if (arrived || left <= tol * value) return {std::min(left, gain), steps, sweeps, 0, optimal};
     }
 }
 
-// What columns that are no members would gain, each by itself.
-double lacking(const Problem& problem, const std::vector<bool>& is_member, const Penalty& penalty,
-               Matrix<const double> gradient) {
+// The gain of the columns that are not members, each on its own.
+double gain_of_others(const auto& problem, const std::vector<bool>& is_member, const Penalty& penalty,
+                      Matrix<const double> gradient) {
     double total = 0.0;
     for (index j = 0; j < penalty.l1.size(); ++j)
         for (index k = 0; k < gradient.shape[0]; ++k) {
             const double over = std::abs(gradient(k, j)) - penalty.l1[j];
             if (over > 0.0 && !is_member[j])
-                total += 0.5 * over * over / (penalty.ridge[j] + curvature_of(problem.columns[j], problem.curves()[k]));
+                total += 0.5 * over * over / (penalty.ridge[j] + curvature_of(problem.columns, j, problem.curves()[k]));
         }
     return total;
 }
@@ -407,7 +135,7 @@ double lacking(const Problem& problem, const std::vector<bool>& is_member, const
 index join(std::vector<bool>& is_member, const Penalty& penalty, double bound, Matrix<const double> theta,
            Matrix<const double> gradient) {
     const index p = penalty.l1.size();
-    const Room<double, 1> ratio({p}, 0.0);
+    const Buffer<double, 1> ratio({p}, 0.0);
     index size = 0;
     for (index j = 0; j < p; ++j) {
         bool member = is_member[j] || penalty.l1[j] == 0.0;
@@ -435,10 +163,10 @@ index join(std::vector<bool>& is_member, const Penalty& penalty, double bound, M
 // Minimise mean loss plus penalty from where the state is, in place.
 //
 // Columns whose `gradient` exceeds `bound` times the penalty are members from the start. Then the gradient of all
-// columns tells which are missing; they join unless all of them together would not be noticed.
-Effort minimise_penalised(const Problem& problem, const Penalty& penalty, double bound, State& state,
+// columns shows which ones violate their condition; they join unless their total gain is within the tolerance.
+Effort minimise_penalised(const auto& problem, const Penalty& penalty, double bound, State& state,
                           Matrix<double> gradient, double tol, index most) {
-    const index p = problem.columns.shape[0];
+    const index p = problem.columns.count();
     std::vector<bool> is_member(static_cast<std::size_t>(p));
     Effort all{0.0, 0, 0, 0, optimal};
     join(is_member, penalty, bound, state.theta, gradient);
@@ -448,7 +176,7 @@ Effort minimise_penalised(const Problem& problem, const Penalty& penalty, double
             if (is_member[j]) members.push_back(j);
         const Effort own = minimise_members(problem, members, penalty, state, tol, most - all.steps);
         find_products(problem.columns, state.slopes, gradient);
-        const double left = own.left + lacking(problem, is_member, penalty, gradient);
+        const double left = own.remaining + gain_of_others(problem, is_member, penalty, gradient);
         all = {left, all.steps + own.steps, all.visits + own.visits * static_cast<index>(members.size()),
                all.passes + 1, own.reason};
         const bool enough = left <= tol * (state.loss + penalty.of(state.theta, members));
@@ -457,7 +185,7 @@ Effort minimise_penalised(const Problem& problem, const Penalty& penalty, double
 }
 
 // The columns with a coefficient that is not 0.
-Places carrying(Matrix<const double> theta) {
+Places nonzero_columns(Matrix<const double> theta) {
     Places found;
     for (index j = 0; j < theta.shape[1]; ++j)
         for (index k = 0; k < theta.shape[0]; ++k)
@@ -468,18 +196,18 @@ Places carrying(Matrix<const double> theta) {
     return found;
 }
 
-// Start from where the last two solutions point to, if the objective is less there than at the last.
+// Start from the extrapolation of the last two solutions, if the objective is smaller there than at the last.
 //
-// Coefficients that are 0, or would change their sign, stay as they are.
-void go_ahead(const Problem& problem, const Penalty& penalty, double length, Matrix<const double> older,
-              Matrix<const double> offset, State& state) {
-    const Places members = carrying(state.theta);
+// Coefficients that are 0, or would change their sign, are not extrapolated.
+void extrapolate(const auto& problem, const Penalty& penalty, double length, Matrix<const double> older,
+                 Matrix<const double> offset, State& state) {
+    const Places members = nonzero_columns(state.theta);
     const double value = state.loss + penalty.of(state.theta, members);
-    const Room<double, 2> ahead(state.theta), moved(offset), nothing(state.theta.shape, 0.0);
+    const Buffer<double, 2> ahead(state.theta), moved(offset), nothing(state.theta.shape, 0.0);
     for (index j : members)
         for (index k = 0; k < ahead.shape[0]; ++k) {
-            const double x = state.theta(k, j), aim = x + length * (x - older(k, j));
-            if (aim * x > 0.0) ahead(k, j) = aim;
+            const double x = state.theta(k, j), extrapolated = x + length * (x - older(k, j));
+            if (extrapolated * x > 0.0) ahead(k, j) = extrapolated;
         }
     change_scores(problem.columns, members, nothing, ahead, moved);
     state.loss = mean_loss(moved, problem.codes, problem.rows, state.slopes);
@@ -511,8 +239,16 @@ void standardised_columns(const Reals<2>& table, Vector<const double> centre, Ve
         table);
 }
 
-void require_problem(const auto& columns, const Codes& codes, Vector<const double> weight, const auto& scores) {
-    require(columns.shape[1] == scores.shape[1] && weight.size() == scores.shape[1], "One score for each row.");
+// The columns, whose rows are those of the scores.
+auto checked(const auto& parts, const auto& scores) {
+    auto columns = as_rows(parts);
+    require(columns.have_width(scores.shape[1]), "One score for each row.");
+    columns.check(0, columns.count());
+    return columns;
+}
+
+void require_classes(const Codes& codes, Vector<const double> weight, const auto& scores) {
+    require(weight.size() == scores.shape[1], "One weight for each row.");
     const index n_classes = std::max<index>(scores.shape[0], 2);
     std::visit(
         [&](const auto code) {
@@ -523,77 +259,94 @@ void require_problem(const auto& columns, const Codes& codes, Vector<const doubl
 }
 
 double weighted_losses(Matrix<const double> scores, const Codes& codes, const RowParts& rows, Matrix<double> slopes) {
-    require_problem(scores, codes, std::get<0>(rows), scores);
+    require_classes(codes, std::get<0>(rows), scores);
     require(slopes.shape == scores.shape && std::get<1>(rows).shape == scores.shape &&
                 std::get<2>(rows).shape == scores.shape && scores.shape[0] > 0,
             "One slope for each score.");
     return mean_loss(scores, codes, rows, slopes);
 }
 
-void add_scores(Matrix<const double> columns, Vector<const std::int64_t> members, Matrix<const double> before,
+void add_scores(const Columns& table, Vector<const std::int64_t> members, Matrix<const double> before,
                 Matrix<const double> theta, Matrix<double> scores) {
-    require(columns.shape[1] == scores.shape[1] && before.shape == theta.shape && theta.shape[1] == columns.shape[0] &&
-                scores.shape[0] == theta.shape[0],
-            "The shapes of columns and coefficients do not fit each other.");
-    require_below(members, columns.shape[0], "There is no column of that number.");
-    change_scores(columns, members, before, theta, scores);
+    std::visit(
+        [&](const auto& parts) {
+            const auto columns = checked(parts, scores);
+            require(before.shape == theta.shape && theta.shape == std::array{scores.shape[0], columns.count()},
+                    "The shapes of columns and coefficients do not fit each other.");
+            require_below(members, columns.count(), "There is no column of that number.");
+            change_scores(columns, members, before, theta, scores);
+        },
+        table);
 }
 
-void add_products(Matrix<const double> columns, Matrix<const double> slopes, Matrix<double> out) {
-    require(slopes.shape[1] == columns.shape[1] && out.shape == std::array{slopes.shape[0], columns.shape[0]},
-            "The shapes of columns and slopes do not fit each other.");
-    find_products(columns, slopes, out);
+void add_products(const Columns& table, Matrix<const double> slopes, Matrix<double> out) {
+    std::visit(
+        [&](const auto& parts) {
+            const auto columns = checked(parts, slopes);
+            require(out.shape == std::array{slopes.shape[0], columns.count()},
+                    "The shapes of columns and slopes do not fit each other.");
+            find_products(columns, slopes, out);
+        },
+        table);
 }
 
-// Minimise mean loss plus penalty at decreasing strengths, each from where the two before it point to.
+// Minimise mean loss plus penalty at decreasing strengths, each started by extrapolation from the two before it.
 //
 // `units` (l1, ridge) times a strength are its penalty. The first two strengths are those of `begin`, which goes along:
 // coefficients at the first and at the second, and the gradient of the mean loss at the second; where they are equal,
 // the second need not be solved. Columns are screened by the sequential strong rule (Tibshirani et al. 2012).
 //
 // Of each strength that follows, `thetas` and `gradients` take the solution and the gradient of its mean loss, `found`
-// the mean loss, what is left to gain, the steps, the sweeps over a column, the passes over all columns, and why it
-// ended.
-void minimise_path(Matrix<const double> columns, const Codes& codes, Vector<const double> weight,
-                   Matrix<const double> offset, const PenaltyParts& units, Vector<const double> strengths, double tol,
-                   index most, const std::tuple<Matrix<double>, Matrix<double>, Matrix<double>>& begin,
-                   Cube<double> thetas, Cube<double> gradients, Matrix<double> found) {
+// the mean loss, the remaining gain, the steps, the sweeps over a column, the passes over all columns, and the reason
+// for stopping.
+void minimise_path(const Columns& table, const Codes& codes, Vector<const double> weight, Matrix<const double> offset,
+                   const PenaltyParts& units, Vector<const double> strengths, double tol, index most,
+                   const std::tuple<Matrix<double>, Matrix<double>, Matrix<double>>& begin, Cube<double> thetas,
+                   Cube<double> gradients, Matrix<double> found) {
     const auto& [older, theta, gradient] = begin;
     const auto& [unit_l1, unit_ridge] = units;
-    const index p = columns.shape[0], n_scores = offset.shape[0];
-    require_problem(columns, codes, weight, offset);
+    const index p = unit_l1.size(), n_scores = offset.shape[0];
+    require_classes(codes, weight, offset);
     require(n_scores > 0 && theta.shape == std::array{n_scores, p} && older.shape == theta.shape &&
-                gradient.shape == theta.shape && unit_l1.size() == p && unit_ridge.size() == p,
+                gradient.shape == theta.shape && unit_ridge.size() == p,
             "The shapes of columns and coefficients do not fit each other.");
     require(found.shape[1] == 6 && strengths.size() == found.shape[0] + 2 &&
                 thetas.shape == std::array{found.shape[0], n_scores, p} && gradients.shape == thetas.shape,
-            "There is room for each strength.");
-    const Room<double, 2> curves(n_scores, offset.shape[1]), shares(n_scores, offset.shape[1]), scores(offset),
-        slopes(n_scores, offset.shape[1]), nothing(theta.shape, 0.0);
-    const Problem problem{columns, codes, {weight, curves, shares}};
-    State state{theta, scores, slopes, 0.0};
-    change_scores(columns, carrying(theta), nothing, theta, scores);
-    state.loss = mean_loss(scores, codes, problem.rows, slopes);
-    for (index s = 0; s < found.shape[0]; ++s) {
-        const double oldest = strengths[s], stronger = strengths[s + 1], strength = strengths[s + 2];
-        const Room<double, 1> l1(unit_l1), ridge(unit_ridge);
-        for (index j = 0; j < p; ++j) {
-            l1[j] *= strength;
-            ridge[j] *= strength;
-        }
-        const Penalty penalty{l1, ridge};
-        const Room<double, 2> last(theta);
-        if (oldest != stronger)
-            go_ahead(problem, penalty, (strength - stronger) / (stronger - oldest), older, offset, state);
-        const double bound = std::max(1.0 - lenient * (stronger / std::max(strength, 1e-300) - 1.0), least_bound);
-        const Effort effort = minimise_penalised(problem, penalty, bound, state, gradient, tol, most);
-        const double facts[] = {state.loss, effort.left, double(effort.steps), double(effort.visits),
-                                double(effort.passes), double(effort.reason)};
-        std::copy_n(facts, 6, &found(s, 0));
-        copy(older, last);
-        copy(thetas[s], theta);
-        copy(gradients[s], gradient);
-    }
+            "Outputs need a place for each strength.");
+    std::visit(
+        [&, older = older, theta = theta, gradient = gradient, unit_l1 = unit_l1,
+         unit_ridge = unit_ridge](const auto& parts) {
+            const auto columns = checked(parts, offset);
+            require(columns.count() == p, "One penalty for each column.");
+            const Buffer<double, 2> curves(n_scores, offset.shape[1]), shares(n_scores, offset.shape[1]),
+                scores(offset), slopes(n_scores, offset.shape[1]), nothing(theta.shape, 0.0);
+            const Problem<std::remove_const_t<decltype(columns)>> problem{columns, codes, {weight, curves, shares}};
+            State state{theta, scores, slopes, 0.0};
+            change_scores(columns, nonzero_columns(theta), nothing, theta, scores);
+            state.loss = mean_loss(scores, codes, problem.rows, slopes);
+            for (index s = 0; s < found.shape[0]; ++s) {
+                const double oldest = strengths[s], stronger = strengths[s + 1], strength = strengths[s + 2];
+                const Buffer<double, 1> l1(unit_l1), ridge(unit_ridge);
+                for (index j = 0; j < p; ++j) {
+                    l1[j] *= strength;
+                    ridge[j] *= strength;
+                }
+                const Penalty penalty{l1, ridge};
+                const Buffer<double, 2> last(theta);
+                if (oldest != stronger)
+                    extrapolate(problem, penalty, (strength - stronger) / (stronger - oldest), older, offset, state);
+                const double bound =
+                    std::max(1.0 - lenient * (stronger / std::max(strength, 1e-300) - 1.0), least_bound);
+                const Effort effort = minimise_penalised(problem, penalty, bound, state, gradient, tol, most);
+                const double facts[] = {state.loss, effort.remaining, double(effort.steps), double(effort.visits),
+                                        double(effort.passes), double(effort.reason)};
+                std::copy_n(facts, 6, &found(s, 0));
+                copy(older, last);
+                copy(thetas[s], theta);
+                copy(gradients[s], gradient);
+            }
+        },
+        table);
 }
 
 }  // namespace
@@ -608,13 +361,13 @@ void bind_columns(nanobind::module_& module) {
            "Change the scores as the coefficients of the members change from ``before`` to ``theta``.");
     kernel(module, "add_products", add_products, "Write the gradient of the mean loss in all parameters.");
     kernel(module, "minimise_path", minimise_path,
-           "Minimise mean loss plus penalty at decreasing strengths, each from where the two before it point to.\n\n"
+           "Minimise mean loss plus penalty at decreasing strengths, each started by extrapolation from the two before it.\n\n"
            "``units`` (l1, ridge) times a strength are its penalty. The first two strengths are those of ``state``, "
            "which goes along: coefficients at the first and at the second, and the gradient of the mean loss at the "
            "second; where they are equal, the second need not be solved. Columns are screened by the sequential strong "
            "rule (Tibshirani et al. 2012).\n\nOf each strength that follows, ``thetas`` and ``gradients`` take the "
-           "solution and the gradient of its mean loss, ``found`` the mean loss, what is left to gain, the steps, the "
-           "sweeps over a column, the passes over all columns, and why it ended.");
+           "solution and the gradient of its mean loss, ``found`` the mean loss, the remaining gain, the steps, the "
+           "sweeps over a column, the passes over all columns, and the reason for stopping.");
 }
 
 }  // namespace discriminant

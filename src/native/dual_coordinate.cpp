@@ -9,20 +9,9 @@ namespace {
 
 std::tuple<index, std::uint64_t> shuffled_due(Vector<const std::int64_t> due, std::int64_t sweep,
                                               Vector<std::int64_t> order, std::uint64_t state) {
-    require(order.size() >= due.size(), "There is room for each row.");
+    require(order.size() >= due.size(), "The order needs a place for each row.");
     const index count = shuffle_due(due, sweep, order, state);
     return {count, state};
-}
-
-void row_squares(const CsrParts& matrix, Vector<double> out) {
-    with_rows(matrix, [&](auto rows) {
-        require(out.size() == rows.count(), "One square for each row.");
-        rows.have_width(std::numeric_limits<index>::max());  // places are not followed
-        for_each_row(rows, [&](index i) {
-            const auto [value, place, size] = rows.row(i);
-            out.data[i] = sum_over(size, [value = value](index e) { return double(value[e]) * value[e]; });
-        });
-    });
 }
 
 std::tuple<double, double> sweep(const Rows& all, Vector<const std::int64_t> order, const DualRows::Parts& fixed,
@@ -57,11 +46,9 @@ void add_rows(const Rows& all, Vector<const std::int64_t> chosen, Vector<const d
 
 void bind_dual_coordinate(nanobind::module_& module) {
     kernel(module, "shuffled_due", shuffled_due,
-           "Write the rows whose turn it is to ``order`` in random order; their number and the generator's next state.");
-    kernel(module, "row_squares", row_squares, "Write the sum of squares of every CSR row.");
+           "Write the rows that are due to ``order`` in random order; their number and the generator's next state.");
     kernel(module, "sweep_over", sweep,
-           "Take turns with the rows in ``order``; the new bias and the rows' shares of the duality gap as they were "
-           "met.\n\n``fixed`` is (sign, upper, diagonal, squares) of each row, ``ascent`` (alpha, coef, rest, due).");
+           "Visit the rows in ``order``; the new bias and the sum of their terms of the duality gap.\n\n``fixed`` is (sign, upper, diagonal, squares) of each row, ``ascent`` (alpha, coef, rest, due).");
     kernel(module, "add_rows", add_rows, "Add the chosen rows times their amounts to ``coef``.");
 }
 

@@ -9,7 +9,7 @@
 
 namespace discriminant {
 
-// What is known of each row: the dual variable lies between 0 and `upper`; with `diagonal > 0` the loss is
+// The constants of each row: the dual variable is between 0 and `upper`; with `diagonal > 0` the loss is
 // `slack^2 / (2 diagonal)`, else `upper * slack`; `squares` is the row's squared length.
 struct DualRows {
     Vector<const double> sign, upper, diagonal, squares;
@@ -23,15 +23,15 @@ struct DualRows {
     index count() const { return sign.size(); }
 };
 
-// The dual variables, `coef` always the sum of `alpha * sign * row`, and the shrinking: rows whose variable stays at a
-// bound are not looked at again for a while, each time a longer one. `rest` counts the sweeps to skip, `due` says in
-// which sweep a row's turn comes.
+// The dual variables, `coef`, the sum of `alpha * sign * row`, and the shrinking: rows whose variable stays at a bound
+// are skipped for some sweeps, each time for more. `rest` is the number of sweeps skipped last, `due` the sweep of the
+// next visit.
 struct DualAscent {
     Vector<double> alpha, coef;
     Vector<std::int64_t> rest, due;
 };
 
-// Write the rows whose turn it is in random order (Marsaglia's xorshift); their number. `state` is the generator's.
+// Write the rows that are due in random order (Marsaglia's xorshift); their number. `state` is the generator's.
 inline index shuffle_due(Vector<const std::int64_t> due, std::int64_t sweep, Vector<std::int64_t> order,
                          std::uint64_t& state) {
     index count = 0;
@@ -47,10 +47,10 @@ inline index shuffle_due(Vector<const std::int64_t> due, std::int64_t sweep, Vec
     return count;
 }
 
-// Set the variable of one row to its best value; the change times the sign. Adds the row's share of the duality gap.
-inline double take_turn(index i, double score, const DualRows& fixed, const DualAscent& ascent, double proximal,
+// Set the variable of one row to its best value; the change times the sign. Adds the row's term of the duality gap.
+inline double update_row(index i, double score, const DualRows& fixed, const DualAscent& ascent, double proximal,
                         std::int64_t sweep, double& gap) {
-    constexpr std::int64_t longest_rest = 15;  // sweeps that a row at its bound is left out at most
+    constexpr std::int64_t longest_rest = 15;  // the most sweeps for which a row at its bound is skipped
     const double upper = fixed.upper.data[i], curvature = fixed.diagonal.data[i], old = ascent.alpha.data[i];
     const double margin_short = 1.0 - fixed.sign.data[i] * score, slack = std::max(margin_short, 0.0);
     if (curvature > 0.0)
@@ -58,7 +58,7 @@ inline double take_turn(index i, double score, const DualRows& fixed, const Dual
     else
         gap += upper * slack - old * margin_short;
     const double slope = margin_short - curvature * old, hessian = fixed.squares.data[i] + proximal + curvature;
-    // A row of zeros without an intercept never gets closer to its kink.
+    // The slack of a row of zeros is constant without an intercept.
     const double best = hessian > 0.0 ? std::min(std::max(old + slope / hessian, 0.0), upper) : upper;
     if (best == old) {
         ascent.rest.data[i] = std::min(2 * ascent.rest.data[i] + 1, longest_rest);
@@ -70,18 +70,18 @@ inline double take_turn(index i, double score, const DualRows& fixed, const Dual
     return (best - old) * fixed.sign.data[i];
 }
 
-// Take turns with the rows in `order`; moves the bias. The rows' shares of the duality gap as they were met.
+// Visit the rows in `order`; moves the bias. The sum of their terms of the duality gap.
 template <class AnyRows>
 double sweep_over(const AnyRows& rows, Vector<const std::int64_t> order, const DualRows& fixed,
                   const DualAscent& ascent, double& bias, double proximal, std::int64_t sweep) {
-    constexpr index ahead = 2;  // rows whose turn comes so many rows later are fetched into the cache meanwhile
+    constexpr index ahead = 2;  // rows that are prefetched into the cache ahead of their visit
     double gap = 0.0;
     for (index k = 0; k < order.size(); ++k) {
         rows.prefetch(order.data[std::min(k + ahead, order.size() - 1)]);
         const index i = order.data[k];
         rows.check(i, i + 1);
         const double score = bias + rows.dot(i, ascent.coef.data);
-        const double change = take_turn(i, score, fixed, ascent, proximal, sweep, gap);
+        const double change = update_row(i, score, fixed, ascent, proximal, sweep, gap);
         if (change != 0.0) {
             bias += proximal * change;
             rows.add(i, change, ascent.coef.data);

@@ -18,7 +18,7 @@
 
 namespace discriminant {
 
-// Nothing but zeros, which the compiler does not know.
+// Zero, which the compiler does not know.
 extern const std::uint64_t no_bits;
 
 // The same number, as it was rounded: sums are regrouped elsewhere, but not across this.
@@ -31,7 +31,7 @@ inline constexpr double log2_of_e = 1.4426950408889634;
 inline constexpr double log_2 = 6.93147180369123816490e-01, log_2_rest = 1.90821492927058770002e-10;
 inline constexpr std::uint64_t bits_of_one = 0x3FF0000000000000, fraction_bits = 0xFFFFFFFFFFFFF;
 
-// Of a number that is not positive; 0 below -708, for that does not count beside the largest, which is 1.
+// The exponential of a number that is not positive; 0 below -708, which is negligible beside exp(0).
 DISCRIMINANT_INLINE double exponential(double x) {
     constexpr double rounder = 0x1.8p52;  // adding it leaves the nearest whole number in the last bits
     const double shifted = rounded(x * log2_of_e + rounder), twos = shifted - rounder;
@@ -46,9 +46,9 @@ DISCRIMINANT_INLINE double exponential(double x) {
     return x < least_exponent ? 0.0 : found;
 }
 
-// Of a number that is not negative.
+// The logarithm of a number that is not negative.
 DISCRIMINANT_INLINE double logarithm(double x) {
-    constexpr double whole = 0x1p52;  // a whole number stands in the last bits of the sum with it
+    constexpr double whole = 0x1p52;  // the last bits of the sum with it are a whole number
     constexpr std::uint64_t whole_bits = 0x4330000000000000;
     const auto bits = std::bit_cast<std::uint64_t>(x);
     double twos = std::bit_cast<double>((bits >> 52) | whole_bits) - (whole + 1023);
@@ -82,7 +82,7 @@ DISCRIMINANT_INLINE double log_one_plus(double x) {
     return 2.0 * (f + rounded(f * q * series));
 }
 
-// The same of many numbers, in place.
+// Exponentials of many numbers, in place.
 inline void exponentials(double* x, std::ptrdiff_t size) {
     for (std::ptrdiff_t i = 0; i < size; ++i) x[i] = exponential(x[i]);
 }

@@ -1,119 +1,119 @@
-// Passes over rows with a loss of a margin, or with softmax, which read every row once.
+// Losses of rows from their scores, and passes over dense rows, which read every row once.
 //
-// A loss of a margin is named by a code, and by a width where it is smoothed. Shapes: `X` (rows, p) float32 or float64,
-// `centre` and `coef` (p,), `codes` (rows,) 0 or 1, `weight` and `offset` (rows,). Of softmax: `coef` and `products`
-// (K, p), `intercept` and `sums` (K,), `offset` (rows, K or 0), scores that are known.
+// A loss is named by a code, and by a width where it is smoothed. Shapes: `scores` (rows, S), S = 1 for losses of a
+// margin, else the number of classes; `X` (rows, p) float32 or float64, `centre` (p,), `coef` and `products` (S, p),
+// `intercept` and `sums` (S,), `offset` (rows, S or 0) known parts of the scores, `codes` and `weight` (rows,).
 //
 // A pass takes a few rows at a time, which stay in the inner caches from their scores to their part in the gradient:
-// losses go through vector lanes, and each coefficient is loaded once for four rows. Products of few classes are what
-// BLAS is slow at: with 60,000 x 200 rows, 10 classes and two threads a pass of softmax takes 15 ms, where it took 40
-// in NumPy's steps, which also wait for each other to hold the interpreter.
+// losses go through vector lanes, and sums of products with several classes stay in registers (`lanes.hpp`).
 
 #include "losses.hpp"
 
 #include "algebra.hpp"
 #include "bindings.hpp"
+#include "lanes.hpp"
 
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
-
-#include <tuple>
 
 namespace discriminant {
 namespace {
 
-// Rows of a strip at most, and classes whose sums stay in registers for two of them.
-constexpr index strip_rows = 32, strip_classes = 4;
+// Rows of a strip at most.
+constexpr index strip_rows = 32;
 
-double sign_of_code(auto code) { return 2.0 * static_cast<double>(code) - 1.0; }
+// The classes of some rows, which must be below `limit`.
+class ClassReader {
+public:
+    ClassReader(const Codes& codes, index rows, index limit) : codes(codes) {
+        std::visit(
+            [&](const auto all) {
+                require(all.size() == rows, "One class for each row.");
+                require_below(all, limit, "There is no class of that number.");
+            },
+            codes);
+    }
+    void read(index start, index count, std::int32_t* out) const {
+        std::visit([&](const auto all) { std::copy_n(all.data + start, count, out); }, codes);
+    }
 
-// ---- A loss of a margin ----
+private:
+    const Codes& codes;
+};
 
-void values_and_slopes(int code, double width, Vector<const double> margins, Vector<double> values,
-                       Vector<double> slopes) {
-    require(values.size() == margins.size() && slopes.size() == margins.size(), "One value for each margin.");
-    with_loss(code, width, [&](const auto loss) {
-        for (index i = 0; i < margins.size(); ++i) {
-            const Derivatives found = loss(margins.data[i]);
-            values.data[i] = found.value;
-            slopes.data[i] = found.slope;
-        }
-    });
-}
+// ---- Losses of scores ----
 
-void curvatures(int code, double width, Vector<const double> margins, Vector<double> out) {
-    require(out.size() == margins.size(), "One curvature for each margin.");
-    with_loss(code, width, [&](const auto loss) {
-        for (index i = 0; i < margins.size(); ++i) out.data[i] = loss(margins.data[i]).curvature;
-    });
-}
-
-double mean_logistic_loss(Vector<const double> scores, const Codes& codes, Vector<const double> weight,
-                          Vector<double> slopes, Vector<double> curves) {
-    const index n = scores.size();
-    require(weight.size() == n && slopes.size() == n && curves.size() == n, "One number for each score.");
-    return std::visit(
-        [&](const auto code) {
-            require(code.size() == n, "One class for each score.");
-            double total = 0.0;
-            for (index i = 0; i < n; ++i) {
-                const double sign = sign_of_code(code.data[i]), own = weight.data[i];
-                const Derivatives found = Logistic{}(sign * scores.data[i]);
-                total += own * found.value;
-                slopes.data[i] = sign * own * found.slope;
-                curves.data[i] = own * found.curvature;
-            }
-            return total;
-        },
-        codes);
-}
-
-void losses_of_scores(int code, double width, Matrix<const double> scores, const Codes& codes,
-                      Matrix<const double> weight, Vector<double> values, Matrix<double> slopes) {
-    const auto [n, n_scores] = scores.shape;
-    require(slopes.shape == scores.shape && values.size() == n_scores && weight.shape[0] == n &&
-                (weight.shape[1] == n_scores || weight.shape[1] == 1),
-            "The shapes of scores, weights and slopes do not fit each other.");
+// Write the losses of rows (rows,) and their derivatives in the scores (rows, S). There may be several rows of scores
+// for each code, one after the other.
+void evaluate(int code, double width, Matrix<const double> scores, const Codes& codes, Vector<double> values,
+              Matrix<double> slopes) {
+    const auto [n, classes] = scores.shape;
+    require(slopes.shape == scores.shape && values.size() == n, "One value for each row, one slope for each score.");
     std::visit(
-        [&](const auto own_code) {
-            require(own_code.size() == n, "One class for each row.");
-            with_loss(code, width, [&, n = n, n_scores = n_scores](const auto loss) {
-                // A few rows at a time, so that lanes are filled however few scores a row has.
-                const index together = std::max<index>(1, 256 / std::max<index>(n_scores, 1));
-                const index own_step = weight.shape[1], next = own_step == n_scores ? 1 : 0;
-                Room<double, 1> losses(together * n_scores);
-                for (index start = 0; start < n; start += together) {
-                    const index rows = std::min(together, n - start);
-                    double* const slope = slopes.data + start * n_scores;
-                    for (index i = 0; i < rows; ++i)
-                        for (index k = 0; k < n_scores; ++k)
-                            slope[i * n_scores + k] =
-                                sign_of_code(own_code.data[start + i]) * scores(start + i, k);
-                    for (index e = 0; e < rows * n_scores; ++e) {
-                        const Derivatives found = loss(slope[e]);
-                        losses.data[e] = found.value;
-                        slope[e] = found.slope;
+        [&, n = n, classes = classes](const auto all) {
+            const index repeats = all.size() > 0 ? n / all.size() : 0;
+            require(repeats * all.size() == n, "One class for each row.");
+            with_loss(code, width, [&](const auto loss) {
+                require_below(all, loss.has_one_score ? 2 : classes, "There is no class of that number.");
+                require(!loss.has_one_score || classes == 1 || n == 0, "The loss is one of a single score.");
+                const index step = rows_together(classes);
+                std::int32_t own[max_rows];
+                index row = 0, repeat = 0;
+                for (index start = 0; start < n; start += step) {
+                    const index count = std::min(step, n - start);
+                    for (index r = 0; r < count; ++r) {
+                        own[r] = static_cast<std::int32_t>(all.data[row]);
+                        if (++repeat == repeats) repeat = 0, ++row;
                     }
-                    for (index i = 0; i < rows; ++i) {
-                        const double sign = sign_of_code(own_code.data[start + i]);
-                        const double* const own = weight.data + (start + i) * own_step;
-                        for (index k = 0; k < n_scores; ++k) {
-                            values.data[k] += own[k * next] * losses.data[i * n_scores + k];
-                            slope[i * n_scores + k] *= sign * own[k * next];
-                        }
-                    }
+                    double* const to = slopes.data + start * classes;
+                    if (slopes.data != scores.data) std::copy_n(scores.data + start * classes, count * classes, to);
+                    loss.evaluate(to, count, classes, own, values.data + start);
                 }
             });
         },
         codes);
 }
 
-// Some rows of a table, less the centre, as float64: so few that they stay in the innermost cache.
+// Turn scores, one row for each code, into what second derivatives follow from: those of a margin, or probabilities.
+void curvatures(int code, double width, Matrix<double> scores, const Codes& codes) {
+    const auto [n, classes] = scores.shape;
+    with_loss(code, width, [&, n = n, classes = classes](const auto loss) {
+        const ClassReader reader(codes, n, loss.has_one_score ? 2 : classes);
+        require(!loss.has_one_score || classes == 1 || n == 0, "The loss is one of a single score.");
+        const index step = rows_together(classes);
+        std::int32_t own[max_rows];
+        for (index start = 0; start < n; start += step) {
+            const index count = std::min(step, n - start);
+            reader.read(start, count, own);
+            loss.curvatures(scores.data + start * classes, count, classes, own);
+        }
+    });
+}
+
+// Multiply each row's `change` (S,) by its weighted second derivatives, in place.
+void multiply_by_curvatures(int code, Matrix<const double> curvature, Vector<const double> weight,
+                            Matrix<double> change) {
+    const auto [n, classes] = change.shape;
+    require(curvature.shape == change.shape && weight.size() == n, "One curvature for each score.");
+    with_loss(code, 0.0, [&, n = n, classes = classes](const auto loss) {
+        for (index i = 0; i < n; ++i)
+            loss.multiply(curvature.data + i * classes, weight.data[i], change.data + i * classes, classes);
+    });
+}
+
+// ---- Passes over dense rows ----
+
+// Some rows of a table, less the centre, as float64: so few that they stay in the innermost cache. Zeros are added to
+// make their width a multiple of `block_columns`.
 template <class X>
 class Strip {
 public:
     Strip(Matrix<const X> table, Vector<const double> centre)
-        : table(table), centre(centre), p(table.shape[1]), capacity(rows_in_cache(p)), rows(capacity, p) {}
+        : table(table),
+          centre(centre),
+          p(table.shape[1]),
+          stride(padded(p)),
+          capacity(rows_in_cache(p)),
+          rows({capacity, stride}, 0.0) {}
 
     // Read rows from a place on, and zeros where there are no more; how many there are.
     index read(index start) {
@@ -121,17 +121,18 @@ public:
         for (index r = 0; r < count; ++r) {
             const X* const from = table.data + (start + r) * p;
             const double* const middle = centre.data;
-            double* __restrict const to = rows.data + r * p;
+            double* __restrict const to = rows.data + r * stride;
             for (index j = 0; j < p; ++j) to[j] = from[j] - middle[j];
         }
-        std::fill(rows.data + count * p, rows.end(), 0.0);
+        std::fill(rows.data + count * stride, rows.end(), 0.0);
+        prefetch(start + capacity);
         return count;
     }
 
     // The scores of all rows, four at a time: no sum waits for the last.
     void scores(const double* coef, double intercept, double* out) const {
         for (index i = 0; i < capacity; i += 4) {
-            const double *a = row(i), *b = a + p, *c = b + p, *d = c + p;
+            const double *a = row(i), *b = a + stride, *c = b + stride, *d = c + stride;
             double of_a = intercept, of_b = intercept, of_c = intercept, of_d = intercept;
             for (index j = 0; j < p; ++j) {
                 of_a += a[j] * coef[j];
@@ -146,15 +147,15 @@ public:
         }
     }
 
-    // Add the sum of all rows, each times its factor, which stands `step` after that of the last.
-    void add(const double* factor, index step, double* __restrict sum) const {
+    // Add the sum of all rows, each times its factor.
+    void add(const double* factor, double* __restrict sum) const {
         for (index i = 0; i < capacity; i += 8) {
-            const double *const x = row(i), *const f = factor + i * step;
-            const double f0 = f[0], f1 = f[step], f2 = f[2 * step], f3 = f[3 * step];
-            const double f4 = f[4 * step], f5 = f[5 * step], f6 = f[6 * step], f7 = f[7 * step];
+            const double *const x = row(i), *const z = row(i + 4), *const f = factor + i;
             for (index j = 0; j < p; ++j) {
-                const double first = sum[j] + f0 * x[j] + f1 * x[p + j] + f2 * x[2 * p + j] + f3 * x[3 * p + j];
-                sum[j] = first + (f4 * x[4 * p + j] + f5 * x[5 * p + j] + f6 * x[6 * p + j] + f7 * x[7 * p + j]);
+                const double first =
+                    sum[j] + f[0] * x[j] + f[1] * x[stride + j] + f[2] * x[2 * stride + j] + f[3] * x[3 * stride + j];
+                sum[j] =
+                    first + (f[4] * z[j] + f[5] * z[stride + j] + f[6] * z[2 * stride + j] + f[7] * z[3 * stride + j]);
             }
         }
     }
@@ -166,11 +167,22 @@ public:
         for (index j = p; j < width; ++j) out[j] = factor;
     }
 
-    const double* row(index i) const { return rows.data + i * p; }
+    const double* row(index i) const { return rows.data + i * stride; }
+    index width() const { return stride; }
     index size() const { return count; }
-    index room() const { return capacity; }
+    index max_rows() const { return capacity; }
 
 private:
+    // Ask for the rows of the next strip, which come from memory while this one is computed with. Always inlined, as in
+    // rows.hpp.
+    DISCRIMINANT_INLINE void prefetch([[maybe_unused]] index start) const {
+#if defined(__GNUC__)
+        constexpr index line = 64 / sizeof(X);
+        const X *place = table.data + start * p, *const end = table.data + std::min(start + capacity, table.shape[0]) * p;
+        for (; place < end; place += line) __builtin_prefetch(place);
+#endif
+    }
+
     // A multiple of 8, and 16 kB at most if that leaves 8.
     static index rows_in_cache(index p) {
         constexpr index numbers = 2048;
@@ -179,328 +191,225 @@ private:
 
     Matrix<const X> table;
     Vector<const double> centre;
-    index p, capacity, count = 0;
-    Room<double, 2> rows;
+    index p, stride, capacity, count = 0;
+    Buffer<double, 2> rows;
 };
 
-void require_columns(const auto& X, Vector<const double> centre, Vector<const double> coef) {
-    require(centre.size() == X.shape[1] && coef.size() == X.shape[1], "One coefficient for each column.");
-}
-
-void require_of_rows(const auto& X, const auto&... vectors) {
-    require(((vectors.size() == X.shape[0]) && ...), "One number for each row.");
-}
-
-// What follows from the scores of a strip.
-struct StripLosses {
-    double scores[strip_rows], contributions[strip_rows], curvatures[strip_rows];
-    double value = 0.0, slopes = 0.0;
-
-    void find(const auto loss, const auto* code, const double* weight, const double* offset, index count) {
-        double values = 0.0, contribution = 0.0;
-        for (index i = 0; i < count; ++i) {
-            const double sign = sign_of_code(code[i]);
-            const Derivatives found = loss(sign * (scores[i] + offset[i]));
-            values += weight[i] * found.value;
-            contributions[i] = sign * weight[i] * found.slope;
-            curvatures[i] = found.curvature;
-            contribution += contributions[i];
-        }
-        std::fill(contributions + count, contributions + strip_rows, 0.0);
-        value += values;
-        slopes += contribution;
-    }
-};
-
-// Add the sum over rows of `slope * (x - centre)` to the gradient; the sums of losses and of slopes.
-std::tuple<double, double> add_gradient(int code, double width, const Reals<2>& table, Vector<const double> centre,
-                                        Vector<const double> coef, double intercept, const Codes& codes,
-                                        Vector<const double> weight, Vector<const double> offset,
-                                        Vector<double> gradient) {
-    return std::visit(
-        [&](const auto X, const auto own_code) {
-            require_columns(X, centre, coef);
-            require_of_rows(X, own_code, weight, offset);
-            require(gradient.size() == X.shape[1], "One slope for each column.");
-            return with_loss(code, width, [&](const auto loss) {
-                StripLosses found;
-                Strip strip(X, centre);
-                for (index start = 0; start < X.shape[0]; start += strip.room()) {
-                    strip.read(start);
-                    strip.scores(coef.data, intercept, found.scores);
-                    found.find(loss, own_code.data + start, weight.data + start, offset.data + start, strip.size());
-                    strip.add(found.contributions, 1, gradient.data);
-                }
-                return std::tuple(found.value, found.slopes);
-            });
-        },
-        table, codes);
-}
-
-// Add the sum over rows of `curvature * score * (x - centre)` to the product; the sum of `curvature * score`.
-double add_hessian_product(const Reals<2>& table, Vector<const double> centre, Vector<const double> coef,
-                           double intercept, Vector<const double> curvature, Vector<double> product) {
-    return std::visit(
-        [&](const auto X) {
-            require_columns(X, centre, coef);
-            require_of_rows(X, curvature);
-            require(product.size() == X.shape[1], "One product for each column.");
-            double contributions[strip_rows], total = 0.0;
-            Strip strip(X, centre);
-            for (index start = 0; start < X.shape[0]; start += strip.room()) {
-                strip.read(start);
-                strip.scores(coef.data, intercept, contributions);
-                for (index i = 0; i < strip.size(); ++i) total += contributions[i] *= curvature.data[start + i];
-                std::fill(contributions + strip.size(), contributions + strip_rows, 0.0);
-                strip.add(contributions, 1, product.data);
-            }
-            return total;
-        },
-        table);
-}
-
-// The same as `add_gradient`, and the centred rows times the square root of their curvature (and that root last).
-//
-// Rows whose curvature is not above `flat` are left out there; the number of those written is returned last.
-std::tuple<double, double, index> add_newton(int code, double width, const Reals<2>& table,
-                                             Vector<const double> centre, Vector<const double> coef, double intercept,
-                                             const Codes& codes, Vector<const double> weight,
-                                             Vector<const double> offset, Vector<double> gradient, double flat,
-                                             Matrix<double> scaled) {
-    return std::visit(
-        [&](const auto X, const auto own_code) {
-            require_columns(X, centre, coef);
-            require_of_rows(X, own_code, weight, offset);
-            require(gradient.size() == X.shape[1] && scaled.shape[0] >= X.shape[0] && scaled.shape[1] >= X.shape[1],
-                    "One slope for each column, and room for each row.");
-            return with_loss(code, width, [&](const auto loss) {
-                StripLosses found;
-                index kept = 0;
-                Strip strip(X, centre);
-                for (index start = 0; start < X.shape[0]; start += strip.room()) {
-                    strip.read(start);
-                    strip.scores(coef.data, intercept, found.scores);
-                    found.find(loss, own_code.data + start, weight.data + start, offset.data + start, strip.size());
-                    strip.add(found.contributions, 1, gradient.data);
-                    for (index i = 0; i < strip.size(); ++i) {
-                        const double curvature = found.curvatures[i];
-                        if (!(curvature > flat)) continue;
-                        strip.write(i, std::sqrt(weight.data[start + i] * curvature), &scaled(kept, 0), scaled.shape[1]);
-                        ++kept;
-                    }
-                }
-                return std::tuple(found.value, found.slopes, kept);
-            });
-        },
-        table, codes);
-}
-
-// ---- Softmax ----
-
-// A strip of rows with its scores for a multiple of four classes, of which those added never win.
+// A strip of rows with its scores: one for each row, or a multiple of `block_columns`, of which those added never win.
 template <class X>
-class SoftmaxStrip {
-public:
-    SoftmaxStrip(Matrix<const X> table, Vector<const double> centre, Matrix<const double> coef,
-                 Vector<const double> intercept)
+struct ScoredStrip {
+    Strip<X> strip;
+    index count, width;
+    Buffer<double, 2> coefs;
+    Buffer<double, 1> intercepts;
+    Buffer<double, 2> sums, scores;
+
+    ScoredStrip(Matrix<const X> table, Vector<const double> centre, Matrix<const double> coef,
+                Vector<const double> intercept, bool has_one_score)
         : strip(table, centre),
-          p(table.shape[1]),
-          width((coef.shape[0] + strip_classes - 1) / strip_classes * strip_classes),
-          coefs({width, p}, 0.0),
+          count(coef.shape[0]),
+          width(has_one_score ? 1 : padded(count)),
+          coefs({table.shape[1], width}, 0.0),
           intercepts({width}, -std::numeric_limits<double>::infinity()),
-          scores(strip.room(), width) {
+          sums({width, strip.width()}, 0.0),
+          scores({strip.max_rows(), width}, 0.0) {
+        const index p = table.shape[1];
         require(coef.shape[1] == p && centre.size() == p, "One coefficient for each column.");
-        require(intercept.size() == coef.shape[0], "One intercept for each class.");
-        copy(coefs, coef);
+        require(intercept.size() == count && (count == 1 || !has_one_score), "One intercept for each score.");
+        for (index k = 0; k < count; ++k)
+            for (index j = 0; j < p; ++j) coefs(j, k) = coef(k, j);
         copy(intercepts, intercept);
     }
 
-    // Read rows from a place on and find their scores, those of two rows and four classes in registers; how many rows.
-    index score(index start) {
-        const index count = strip.read(start);
-        for (index r = 0; r < strip.room(); r += 2) {
-            const double *x = strip.row(r), *z = x + p;
-            double *of_x = scores.data + r * width, *of_z = of_x + width;
-            for (index k = 0; k < width; k += strip_classes) {
-                const double *a = coefs.data + k * p, *b = a + p, *c = b + p, *d = c + p;
-                double xa = 0.0, xb = 0.0, xc = 0.0, xd = 0.0, za = 0.0, zb = 0.0, zc = 0.0, zd = 0.0;
-                for (index j = 0; j < p; ++j) {
-                    xa += x[j] * a[j];
-                    xb += x[j] * b[j];
-                    xc += x[j] * c[j];
-                    xd += x[j] * d[j];
-                    za += z[j] * a[j];
-                    zb += z[j] * b[j];
-                    zc += z[j] * c[j];
-                    zd += z[j] * d[j];
-                }
-                const double of_rows[2][strip_classes] = {{xa, xb, xc, xd}, {za, zb, zc, zd}};
-                for (index i = 0; i < strip_classes; ++i) {
-                    of_x[k + i] = of_rows[0][i] + intercepts.data[k + i];
-                    of_z[k + i] = of_rows[1][i] + intercepts.data[k + i];
-                }
-            }
+    // Read rows from a place on and find their scores, with known parts; how many rows there are.
+    index score(index start, Matrix<const double> offset) {
+        const index rows = strip.read(start);
+        if (width == 1) {
+            strip.scores(coefs.data, intercepts.data[0], scores.data);
+        } else {
+            for (index r = 0; r < strip.max_rows(); ++r) copy(scores[r], intercepts);
+            add_product(strip.row(0), strip.width(), 1, strip.max_rows(), coefs.data, coefs.shape[0], width, scores.data);
         }
-        return count;
+        if (offset.shape[1] > 0)
+            for (index r = 0; r < rows; ++r)
+                for (index k = 0; k < count; ++k) scores(r, k) += offset(start + r, k);
+        return rows;
     }
 
-    // Turn the scores of rows that were read, and known ones of theirs, so that the largest of each row is 0.
-    void shift(Matrix<const double> offset, index start, index count) {
-        for (index r = 0; r < count; ++r)
-            for (index k = 0; k < offset.shape[1]; ++k) scores(r, k) += offset(start + r, k);
-        for (index r = 0; r < strip.room(); ++r) {
-            double *const own = scores.data + r * width, top = own[0];
-            for (index k = 1; k < width; ++k) top = own[k] > top ? own[k] : top;
-            for (index k = 0; k < width; ++k) own[k] -= top;
+    // Add the product of the contributions that took the place of the scores with the rows, and their own sums.
+    void add(Vector<double> totals) {
+        std::fill(&scores(0, 0) + strip.size() * width, scores.end(), 0.0);
+        if (width == 1) {
+            totals.data[0] += sum(Vector<double>(scores.data, {scores.size()}));
+            return strip.add(scores.data, sums.data);
         }
+        add_product(scores.data, 1, width, width, strip.row(0), strip.max_rows(), strip.width(), sums.data);
+        for (index r = 0; r < strip.size(); ++r)
+            for (index k = 0; k < count; ++k) totals.data[k] += scores(r, k);
     }
 
-    // Turn shifted scores into probabilities; writes the sums of their exponentials.
-    void normalise(double* mass) {
-        exponentials(scores.data, scores.size());
-        for (index r = 0; r < strip.room(); ++r) {
-            double *const own = scores.data + r * width, total = 0.0;
-            for (index k = 0; k < width; ++k) total += own[k];
-            const double share = 1.0 / total;
-            for (index k = 0; k < width; ++k) own[k] *= share;
-            mass[r] = total;
-        }
+    // Add the products of all strips.
+    void write(Matrix<double> products) const {
+        for (index k = 0; k < count; ++k)
+            for (index j = 0; j < products.shape[1]; ++j) products(k, j) += sums(k, j);
     }
 
-    // Add `slopes' rows`, the slopes having taken the place of the scores.
-    void add_products(Matrix<double> products) const {
-        for (index k = 0; k < products.shape[0]; ++k) strip.add(scores.data + k, width, products.data + k * p);
-    }
-
-    index room() const { return strip.room(); }
-
-private:
-    Strip<X> strip;
-    index p, width;
-    Room<double, 2> coefs;
-    Room<double, 1> intercepts;
-
-public:
-    Room<double, 2> scores;
+    index max_rows() const { return strip.max_rows(); }
 };
 
-void require_offset(const auto& X, Matrix<const double> offset, index classes) {
-    require(offset.shape[0] == X.shape[0] && (offset.shape[1] == 0 || offset.shape[1] == classes),
-            "Known scores are of all rows and classes.");
-}
+// What kernels take of the rows of a pass.
+struct PassRows {
+    const Reals<2>& table;
+    Vector<const double> centre;
+    Matrix<const double> coef;
+    Vector<const double> intercept;
+    Matrix<const double> offset;
+    const Codes& codes;
+};
 
-// Add the sum over rows of `slopes' (x - centre)` and of the slopes; the sum of the losses.
-double add_softmax_gradient(const Reals<2>& table, Vector<const double> centre, Matrix<const double> coef,
-                            Vector<const double> intercept, Matrix<const double> offset, const Codes& codes,
-                            Vector<const double> weight, Matrix<double> products, Vector<double> sums) {
-    return std::visit(
-        [&](const auto X, const auto code) {
-            const index classes = coef.shape[0];
-            SoftmaxStrip strip(X, centre, coef, intercept);
-            require_of_rows(X, code, weight);
-            require_offset(X, offset, classes);
-            require(products.shape == coef.shape && sums.size() == classes, "One sum for each class.");
-            require_below(code, classes, "There is no class of that number.");
-            double mass[strip_rows], total = 0.0;
-            for (index start = 0; start < X.shape[0]; start += strip.room()) {
-                const index count = strip.score(start);
-                strip.shift(offset, start, count);
-                for (index r = 0; r < count; ++r)
-                    total -= weight.data[start + r] * strip.scores(r, index(code.data[start + r]));
-                strip.normalise(mass);
-                for (index r = 0; r < count; ++r) {
-                    const double own = weight.data[start + r];
-                    total += own * logarithm(mass[r]);
-                    strip.scores(r, index(code.data[start + r])) -= 1.0;
-                    for (index k = 0; k < classes; ++k) sums.data[k] += strip.scores(r, k) *= own;
-                }
-                strip.add_products(products);
-            }
-            return total;
-        },
-        table, codes);
-}
-
-// Write the probabilities of each row, (rows, K).
-void softmax_probabilities(const Reals<2>& table, Vector<const double> centre, Matrix<const double> coef,
-                           Vector<const double> intercept, Matrix<const double> offset, Matrix<double> out) {
+// Call a function with the loss, each strip of the rows with its scores, the place of its first row, their number and
+// their classes; and another one with the strip at the end.
+void for_each_strip(int code, double width, const PassRows& pass, auto&& function, auto&& finish) {
     std::visit(
         [&](const auto X) {
-            const index classes = coef.shape[0];
-            SoftmaxStrip strip(X, centre, coef, intercept);
-            require_offset(X, offset, classes);
-            require(out.shape[0] == X.shape[0] && out.shape[1] == classes, "One probability for each class.");
-            double mass[strip_rows];
-            for (index start = 0; start < X.shape[0]; start += strip.room()) {
-                const index count = strip.score(start);
-                strip.shift(offset, start, count);
-                strip.normalise(mass);
-                for (index r = 0; r < count; ++r)
-                    for (index k = 0; k < classes; ++k) out(start + r, k) = strip.scores(r, k);
-            }
+            const index n = X.shape[0], classes = pass.coef.shape[0];
+            require(pass.offset.shape[0] == n && (pass.offset.shape[1] == 0 || pass.offset.shape[1] == classes),
+                    "Known scores are of all rows and classes.");
+            with_loss(code, width, [&](const auto loss) {
+                const ClassReader reader(pass.codes, n, loss.has_one_score ? 2 : classes);
+                ScoredStrip own(X, pass.centre, pass.coef, pass.intercept, loss.has_one_score);
+                std::int32_t classes_of[strip_rows];
+                for (index start = 0; start < n; start += own.max_rows()) {
+                    const index rows = own.score(start, pass.offset);
+                    reader.read(start, rows, classes_of);
+                    function(loss, own, start, rows, classes_of);
+                }
+                finish(own);
+            });
+        },
+        pass.table);
+}
+
+index count_rows(const Reals<2>& table) {
+    return std::visit([](const auto X) { return X.shape[0]; }, table);
+}
+
+void require_sums_fit(Matrix<const double> coef, Matrix<const double> products, Vector<const double> sums) {
+    require(products.shape == coef.shape && sums.size() == coef.shape[0], "One sum for each score and coefficient.");
+}
+
+// Add the sum over rows of `slopes (x - centre)'` and of the weighted slopes; the sum of the weighted losses.
+double add_gradient(int code, double width, const Reals<2>& table, Vector<const double> centre,
+                    Matrix<const double> coef, Vector<const double> intercept, Matrix<const double> offset,
+                    const Codes& codes, Vector<const double> weight, Matrix<double> products, Vector<double> sums) {
+    require(weight.size() == count_rows(table), "One weight for each row.");
+    require_sums_fit(coef, products, sums);
+    double values[strip_rows], total = 0.0;
+    const auto add = [&](const auto loss, auto& own, index start, index rows, const std::int32_t* classes_of) {
+        loss.evaluate(own.scores.data, rows, own.width, classes_of, values);
+        const double* const share = weight.data + start;
+        for (index r = 0; r < rows; ++r) total += share[r] * values[r];
+        const index step = loss.has_one_score ? 1 : own.width;  // a loop over one score is none
+        for (index r = 0; r < rows; ++r)
+            for (index k = 0; k < step; ++k) own.scores.data[r * step + k] *= share[r];
+        own.add(sums);
+    };
+    for_each_strip(code, width, {table, centre, coef, intercept, offset, codes}, add,
+                   [&](const auto& own) { own.write(products); });
+    return total;
+}
+
+// Write what second derivatives of each row's loss follow from, (rows, S).
+void write_curvatures(int code, double width, const Reals<2>& table, Vector<const double> centre,
+                      Matrix<const double> coef, Vector<const double> intercept, Matrix<const double> offset,
+                      const Codes& codes, Matrix<double> out) {
+    const index classes = coef.shape[0];
+    require(out.shape[0] == count_rows(table) && out.shape[1] == classes, "One curvature for each score.");
+    const auto write = [&](const auto loss, auto& own, index start, index rows, const std::int32_t* classes_of) {
+        loss.curvatures(own.scores.data, rows, own.width, classes_of);
+        for (index r = 0; r < rows; ++r) std::copy_n(&own.scores(r, 0), classes, &out(start + r, 0));
+    };
+    for_each_strip(code, width, {table, centre, coef, intercept, offset, codes}, write, [](const auto&) {});
+}
+
+// Add the sum over rows of `H change (x - centre)'`, H the weighted second derivatives and change the scores of `coef`.
+void add_hessian_product(int code, const Reals<2>& table, Vector<const double> centre, Matrix<const double> coef,
+                         Vector<const double> intercept, Matrix<const double> curvature, Vector<const double> weight,
+                         Matrix<double> products, Vector<double> sums) {
+    std::visit(
+        [&](const auto X) {
+            const index n = X.shape[0], classes = coef.shape[0];
+            const Matrix<const double> none(nullptr, {n, 0});
+            require_sums_fit(coef, products, sums);
+            require(weight.size() == n && curvature.shape[0] == n && curvature.shape[1] == classes,
+                    "One weight for each row, one curvature for each score.");
+            with_loss(code, 0.0, [&](const auto loss) {
+                ScoredStrip own(X, centre, coef, intercept, loss.has_one_score);
+                for (index start = 0; start < n; start += own.max_rows()) {
+                    const index rows = own.score(start, none);
+                    for (index r = 0; r < rows; ++r)
+                        loss.multiply(&curvature(start + r, 0), weight.data[start + r], &own.scores(r, 0), classes);
+                    own.add(sums);
+                }
+                own.write(products);
+            });
         },
         table);
 }
 
-// Add the sum over rows of `w (diag(p) - p p') change (x - centre)'`, change the scores of `coef`.
-void add_softmax_hessian_product(const Reals<2>& table, Vector<const double> centre, Matrix<const double> coef,
-                                 Vector<const double> intercept, Matrix<const double> probability,
-                                 Vector<const double> weight, Matrix<double> products, Vector<double> sums) {
-    std::visit(
-        [&](const auto X) {
-            const index classes = coef.shape[0];
-            SoftmaxStrip strip(X, centre, coef, intercept);
-            require_of_rows(X, weight);
-            require(probability.shape[0] == X.shape[0] && probability.shape[1] == classes,
-                    "One probability for each class.");
-            require(products.shape == coef.shape && sums.size() == classes, "One sum for each class.");
-            for (index start = 0; start < X.shape[0]; start += strip.room()) {
-                const index count = strip.score(start);
-                for (index r = 0; r < count; ++r) {
-                    const double* const share = &probability(start + r, 0);
-                    double mean = 0.0;
-                    for (index k = 0; k < classes; ++k) mean += share[k] * strip.scores(r, k);
-                    for (index k = 0; k < classes; ++k) {
-                        const double slope = weight.data[start + r] * share[k] * (strip.scores(r, k) - mean);
-                        strip.scores(r, k) = slope;
-                        sums.data[k] += slope;
-                    }
-                }
-                // Rows beyond the last are zeros, and so is their part.
-                strip.add_products(products);
-            }
-        },
-        table);
+// Write the centred rows times the square root of their weighted curvature, and that root last; the number of rows.
+//
+// Of a loss of a margin. Rows whose curvature is not above `flat` are left out.
+index write_scaled_rows(int code, double width, const Reals<2>& table, Vector<const double> centre,
+                        Matrix<const double> coef, Vector<const double> intercept, Matrix<const double> offset,
+                        const Codes& codes, Vector<const double> weight, double flat, Matrix<double> scaled) {
+    const index n = count_rows(table);
+    require(weight.size() == n && scaled.shape[0] >= n && scaled.shape[1] >= coef.shape[1],
+            "One weight and one place of the output for each row.");
+    index kept = 0;
+    const auto write = [&](const auto loss, auto& own, index start, index rows, const std::int32_t* classes_of) {
+        require(loss.has_one_score, "The loss is not one of a single score.");
+        loss.curvatures(own.scores.data, rows, 1, classes_of);
+        for (index r = 0; r < rows; ++r) {
+            const double curvature = own.scores(r, 0);
+            if (!(curvature > flat)) continue;
+            own.strip.write(r, std::sqrt(weight.data[start + r] * curvature), &scaled(kept, 0), scaled.shape[1]);
+            ++kept;
+        }
+    };
+    for_each_strip(code, width, {table, centre, coef, intercept, offset, codes}, write, [](const auto&) {});
+    return kept;
 }
 
 }  // namespace
 
 void bind_losses(nanobind::module_& module) {
-    module.attr("LOGISTIC") = static_cast<int>(logistic);
-    module.attr("SQUARED_HINGE") = static_cast<int>(squared_hinge);
-    module.attr("SMOOTHED_HINGE") = static_cast<int>(smoothed_hinge);
-    module.attr("SQUARED") = static_cast<int>(squared);
-    module.attr("SQUARED_SIGMOID") = static_cast<int>(squared_sigmoid);
-    kernel(module, "values_and_slopes", values_and_slopes, "Write the value and the first derivative at each margin.");
-    kernel(module, "curvatures", curvatures, "Write the second derivative at each margin.");
-    kernel(module, "mean_logistic_loss", mean_logistic_loss,
-           "The mean of ``log(1 + e^-m)`` over rows; writes the weighted slopes and curvatures in the scores.");
-    kernel(module, "losses_of_scores", losses_of_scores,
-           "Add the losses of several scores of a row to ``values``, and write the slopes.\n\n"
-           "``weight`` has one column for each score, or one for all.");
+    const auto name = [&](const char* of, LossCode code) { module.attr(of) = static_cast<int>(code); };
+    name("LOGISTIC", LossCode::logistic);
+    name("SQUARED_HINGE", LossCode::squared_hinge);
+    name("SMOOTHED_HINGE", LossCode::smoothed_hinge);
+    name("SQUARED", LossCode::squared);
+    name("SQUARED_SIGMOID", LossCode::squared_sigmoid);
+    name("HINGE", LossCode::hinge);
+    name("PERCEPTRON", LossCode::perceptron);
+    name("SOFTMAX", LossCode::softmax);
+    kernel(module, "evaluate", evaluate,
+           "Write the losses of rows (rows,) and their derivatives in the scores (rows, S), which may take the place of "
+           "the scores.\n\nThere may be several rows of scores for each code, one after the other.");
+    kernel(module, "curvatures", curvatures,
+           "Turn scores into what second derivatives follow from: those of a margin, or probabilities.");
+    kernel(module, "multiply_by_curvatures", multiply_by_curvatures,
+           "Multiply each row's ``change`` (S,) by its weighted second derivatives, in place.");
     kernel(module, "add_gradient", add_gradient,
-           "Add the sum over rows of ``slope * (x - centre)`` to ``gradient``; the sums of losses and of slopes.");
+           "Add the sum over rows of ``slopes (x - centre)'`` and of the weighted slopes; the sum of the losses.");
+    kernel(module, "write_curvatures", write_curvatures,
+           "Write what second derivatives of each row's loss follow from, (rows, S).");
     kernel(module, "add_hessian_product", add_hessian_product,
-           "Add the sum over rows of ``curvature * score * (x - centre)`` to ``product``; that of ``curvature * score``.");
-    kernel(module, "add_newton", add_newton,
-           "The same as ``add_gradient``, and rows times the root of their curvature (and that root last) in "
-           "``scaled``.\n\nRows whose curvature is not above ``flat`` are left out there; the number of those written "
-           "is returned last.");
-    kernel(module, "add_softmax_gradient", add_softmax_gradient,
-           "Add the sum over rows of ``slopes' (x - centre)`` and of the slopes; the sum of the losses.");
-    kernel(module, "softmax_probabilities", softmax_probabilities, "Write the probabilities of each row, (rows, K).");
-    kernel(module, "add_softmax_hessian_product", add_softmax_hessian_product,
-           "Add the sum over rows of ``w (diag(p) - p p') change (x - centre)'``, change the scores of ``coef``.");
+           "Add the sum over rows of ``H change (x - centre)'``, H the weighted second derivatives and change the scores "
+           "of ``coef``.");
+    kernel(module, "write_scaled_rows", write_scaled_rows,
+           "Write rows times the root of their weighted curvature, and that root last; the number of rows.\n\nOf a loss "
+           "of a margin. Rows whose curvature is not above ``flat`` are left out.");
 }
 
 }  // namespace discriminant

@@ -34,10 +34,7 @@ NB_MODULE(DISCRIMINANT_MODULE, module) {
     add("active_set", bind_active_set);
     add("columns", bind_columns);
     add("coordinate", bind_coordinate);
-    add("counting", bind_counting);
     add("dual_coordinate", bind_dual_coordinate);
-    add("hinge", bind_hinge);
-    add("lbfgs", bind_lbfgs);
     add("losses", bind_losses);
     add("moments", bind_moments);
     add("perceptron", bind_perceptron);

@@ -41,7 +41,7 @@ void class_means(const Reals<2>& table, const Codes& codes, Vector<const double>
             seen[c] = true;
             std::copy_n(X.data + i * p, p, means.data + static_cast<index>(c) * p);
         }
-        Room<double, 2> sums(means.shape, 0.0);
+        Buffer<double, 2> sums(means.shape, 0.0);
         for (index i = 0; i < n; ++i) {
             const index c = code.data[i];
             const double w = weight.data[i];
@@ -67,7 +67,7 @@ void write_centred(const auto* x, const double* mean, double weight, double* __r
 void centred_rows(const Reals<2>& table, const Codes& codes, Vector<const double> weight, Matrix<const double> means,
                   Matrix<double> out) {
     with_classes(table, codes, weight, means, [&](const auto X, const auto code) {
-        require(out.shape == X.shape, "There is room for each row.");
+        require(out.shape == X.shape, "The output has the shape of X.");
         const index p = X.shape[1];
         for (index i = 0; i < X.shape[0]; ++i)
             write_centred(X.data + i * p, means.data + index(code.data[i]) * p, weight.data[i], out.data + i * p, p);
@@ -78,12 +78,12 @@ void centred_rows(const Reals<2>& table, const Codes& codes, Vector<const double
 void centred_rows_by_group(const Reals<2>& table, const Codes& codes, Vector<const double> weight,
                            Matrix<const double> means, index size, Vector<std::int64_t> cursor, Matrix<double> out) {
     with_classes(table, codes, weight, means, [&](const auto X, const auto code) {
-        require(out.shape == X.shape, "There is room for each row.");
+        require(out.shape == X.shape, "The output has the shape of X.");
         require(size > 0 && means.shape[0] <= size * cursor.size(), "Each class has a group.");
         const index p = X.shape[1];
         for (index i = 0; i < X.shape[0]; ++i) {
             const index c = code.data[i], row = cursor.data[c / size]++;
-            require(row >= 0 && row < out.shape[0], "A group has more rows than there is room for.");
+            require(row >= 0 && row < out.shape[0], "A group has more rows than the output.");
             write_centred(X.data + i * p, means.data + c * p, weight.data[i], out.data + row * p, p);
         }
     });
@@ -179,14 +179,14 @@ void standardise(const Reals<2>& table, Vector<const double> centre, Vector<cons
         table);
 }
 
-// Write the mean and the standard deviation of every column; differences keep the digits of small spreads.
-void centre_and_spread(const Reals<2>& table, Vector<double> centre, Vector<double> spread) {
+// Write the mean and the standard deviation of every column; differences keep the digits of small standard deviations.
+void mean_and_std(const Reals<2>& table, Vector<double> centre, Vector<double> std_dev) {
     std::visit(
         [&](const auto X) {
             const auto [n, p] = X.shape;
-            require(centre.size() == p && spread.size() == p, "One mean and deviation for each column.");
+            require(centre.size() == p && std_dev.size() == p, "One mean and deviation for each column.");
             centre.fill(0.0);
-            spread.fill(0.0);
+            std_dev.fill(0.0);
             if (n == 0) return;
             const double share = 1.0 / static_cast<double>(n);
             for (index i = 0; i < n; ++i)
@@ -195,9 +195,9 @@ void centre_and_spread(const Reals<2>& table, Vector<double> centre, Vector<doub
             for (index i = 0; i < n; ++i)
                 for (index j = 0; j < p; ++j) {
                     const double distance = X(i, j) - centre.data[j];
-                    spread.data[j] += distance * distance * share;
+                    std_dev.data[j] += distance * distance * share;
                 }
-            for (index j = 0; j < p; ++j) spread.data[j] = std::sqrt(spread.data[j]);
+            for (index j = 0; j < p; ++j) std_dev.data[j] = std::sqrt(std_dev.data[j]);
         },
         table);
 }
@@ -222,8 +222,8 @@ void bind_moments(nanobind::module_& module) {
            "\n\nThe zeros' parts are ``(total - stored) * mean**2`` and ``-(total - stored) * mean``.");
     kernel(module, "standardise", standardise,
            "Write ``sign * (x - centre) / scale`` of every row, and its sign in the columns that ``X`` does not have.");
-    kernel(module, "centre_and_spread", centre_and_spread,
-           "Write the mean and the standard deviation of every column; differences keep the digits of small spreads.");
+    kernel(module, "mean_and_std", mean_and_std,
+           "Write the mean and the standard deviation of every column; differences keep the digits of small standard deviations.");
 }
 
 }  // namespace discriminant

@@ -1,4 +1,4 @@
-// From the pixels of an image, band by band as they are read, straight to the codes of their classes.
+// Class codes of the pixels of an image in band order, without a transposed copy.
 //
 // Shapes: `pixels` (bands, n) of any number type, `valid` (n,), `centre` (bands,), `labels` and `constants` (K,), `out`
 // (n,) whole numbers. Pixels are taken in strips that stay in the first cache, and every inner loop runs along a strip:
@@ -22,7 +22,7 @@ using Pixels = std::variant<Matrix<const std::uint8_t>, Matrix<const std::uint16
 
 // A strip of an image, measured from the centre, and the class that each pixel's score is highest for.
 struct Strip {
-    Room<double, 2> values;
+    Buffer<double, 2> values;
     double best[strip_width], score[strip_width];
     std::int64_t winner[strip_width];
     index width = 0;
@@ -121,36 +121,6 @@ void quadratic_codes(const Pixels& image, Vector<const bool> valid, Vector<const
     label_pixels(image, valid, centre, labels, classes, nodata, out, find);
 }
 
-// Replace by `reject` the code of every pixel with `|(x - mean_k) W_k|^2 > farthest_k`, k its own class.
-//
-// `places` gives the class k of each code, -1 for codes that stand for none. The W_k are upper triangular.
-template <class Code>
-void reject_far(const Pixels& image, Matrix<const double> means, Cube<const double> spheres,
-                Vector<const std::int64_t> places, Vector<const double> farthest, Code reject, Vector<Code> codes) {
-    std::visit(
-        [&](const auto& pixels) {
-            const auto [classes, bands] = means.shape;
-            require(farthest.size() == classes && pixels.shape == std::array{bands, codes.size()} && spheres.shape == std::array{classes, bands, bands},
-                    "The shapes of pixels, means and codes do not fit each other.");
-            require_below(Vector<const Code>(codes), places.size(), "There is no class of that code.");
-            for (std::int64_t place : places) require(place < classes, "There is no class of that number.");
-            Room<double, 1> centred(bands);
-            for (index i = 0; i < codes.size(); ++i) {
-                const index k = places.data[codes.data[i]];
-                if (k < 0) continue;
-                for (index j = 0; j < bands; ++j) centred[j] = static_cast<double>(pixels(j, i)) - means(k, j);
-                double length = 0.0;
-                for (index r = 0; r < bands; ++r) {
-                    double axis = 0.0;
-                    for (index j = 0; j <= r; ++j) axis += centred.data[j] * spheres(k, j, r);
-                    length += axis * axis;
-                }
-                if (length > farthest.data[k]) codes.data[i] = reject;
-            }
-        },
-        image);
-}
-
 template <class Code>
 void bind_codes(nanobind::module_& module) {
     kernel(module, "linear_codes", linear_codes<Code>,
@@ -158,10 +128,6 @@ void bind_codes(nanobind::module_& module) {
     kernel(module, "quadratic_codes", quadratic_codes<Code>,
            "Write the label of the class with the highest ``constant_k - |(x - centre) W_k - offset_k|^2 / 2``.\n\n"
            "``spheres`` holds the W_k (bands, bands); triangular ones take half the time.");
-    kernel(module, "reject_far", reject_far<Code>,
-           "Replace by ``reject`` the code of every pixel with ``|(x - mean_k) W_k|^2 > farthest_k``, k its own class."
-           "\n\n``places`` gives the class k of each code, -1 for codes that stand for none. The W_k are upper "
-           "triangular.");
 }
 
 }  // namespace

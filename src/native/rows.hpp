@@ -20,8 +20,19 @@ public:
     index count() const { return values.shape[0]; }
     bool have_width(index width) const { return values.shape[1] == width; }
 
+    // Call a function with the place and the value of each element of a row.
+    template <class Function>
+    DISCRIMINANT_INLINE void each(index i, Function function) const {
+        const X* const row = values.data + i * width();
+        for (index j = 0; j < width(); ++j) function(j, row[j]);
+    }
+    // The sum of a term of the place and the value of each element of a row.
+    template <class Term>
+    DISCRIMINANT_INLINE double sum(index i, Term term) const {
+        return sum_over(width(), [row = values.data + i * width(), term](index j) { return term(j, row[j]); });
+    }
     double dot(index i, const double* vector) const {
-        return sum_over(width(), [row = values.data + i * width(), vector](index j) { return row[j] * vector[j]; });
+        return sum(i, [vector](index j, double value) { return value * vector[j]; });
     }
     // The inner products of a row with a vector and with itself.
     std::pair<double, double> dot_and_square(index i, const double* vector) const {
@@ -87,11 +98,20 @@ public:
         return {values.data + first, places.data + first, starts.data[i + 1] - first};
     }
 
-    double dot(index i, const double* vector) const {
+    template <class Function>
+    DISCRIMINANT_INLINE void each(index i, Function function) const {
+        const auto [value, place, size] = row(i);
+        for (index e = 0; e < size; ++e) function(place[e], value[e]);
+    }
+    template <class Term>
+    DISCRIMINANT_INLINE double sum(index i, Term term) const {
         const auto [value, place, size] = row(i);
         double total = 0.0;
-        for (index e = 0; e < size; ++e) total += value[e] * vector[place[e]];
+        for (index e = 0; e < size; ++e) total += term(place[e], value[e]);
         return total;
+    }
+    double dot(index i, const double* vector) const {
+        return sum(i, [vector](index j, double value) { return value * vector[j]; });
     }
     std::pair<double, double> dot_and_square(index i, const double* vector) const {
         const auto [value, place, size] = row(i);
@@ -107,12 +127,15 @@ public:
         const auto [value, place, size] = row(i);
         for (index e = 0; e < size; ++e) vector[place[e]] += factor * value[e];
     }
-    // Ask for a row to be brought into the cache.
-    void prefetch([[maybe_unused]] index i) const {
+    // Ask for a row, which need not have been checked, to be brought into the cache.
+    //
+    // Always inlined: GCC removes calls of functions that only prefetch.
+    DISCRIMINANT_INLINE void prefetch([[maybe_unused]] index i) const {
 #if defined(__GNUC__)
         constexpr index line = 64;
-        for (index e = starts[i]; e < starts[i + 1]; e += line / index(sizeof(X))) __builtin_prefetch(values.data + e);
-        for (index e = starts[i]; e < starts[i + 1]; e += line / index(sizeof(I))) __builtin_prefetch(places.data + e);
+        const index first = std::max<index>(starts.data[i], 0), end = std::min<index>(starts.data[i + 1], values.size());
+        for (index e = first; e < end; e += line / index(sizeof(X))) __builtin_prefetch(values.data + e);
+        for (index e = first; e < end; e += line / index(sizeof(I))) __builtin_prefetch(places.data + e);
 #endif
     }
 

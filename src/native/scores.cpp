@@ -5,11 +5,10 @@
 
 #include "algebra.hpp"
 #include "bindings.hpp"
-#include "elementary.hpp"
+#include "losses.hpp"
 #include "rows.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace discriminant {
 namespace {
@@ -25,27 +24,35 @@ void diagonal_scores(const Reals<2>& table, Matrix<const double> means, Matrix<c
             require(means.shape[1] == p && halved_precisions.shape == means.shape && constants.size() == classes &&
                         out.shape[0] == X.shape[0] && out.shape[1] == classes,
                     "The shapes of rows, means and scores do not fit each other.");
-            for (index i = 0; i < X.shape[0]; ++i) {
-                const auto* const x = X.data + i * p;
+            const index n = X.shape[0];
+            for (index i = 0; i < n; i += 4) {  // four rows at a time: no sum waits for the last
+                const auto row = [&](index r) { return X.data + std::min(i + r, n - 1) * p; };
+                const auto *const x = row(0), *const y = row(1), *const z = row(2), *const w = row(3);
                 for (index k = 0; k < classes; ++k) {
                     const double *mean = means.data + k * p, *precision = halved_precisions.data + k * p;
-                    out(i, k) = constants.data[k] - sum_over(p, [x, mean, precision](index j) {
-                                    return (x[j] - mean[j]) * (x[j] - mean[j]) * precision[j];
-                                });
+                    double of_x = 0.0, of_y = 0.0, of_z = 0.0, of_w = 0.0;
+                    for (index j = 0; j < p; ++j) {
+                        of_x += (x[j] - mean[j]) * (x[j] - mean[j]) * precision[j];
+                        of_y += (y[j] - mean[j]) * (y[j] - mean[j]) * precision[j];
+                        of_z += (z[j] - mean[j]) * (z[j] - mean[j]) * precision[j];
+                        of_w += (w[j] - mean[j]) * (w[j] - mean[j]) * precision[j];
+                    }
+                    const double sums[] = {of_x, of_y, of_z, of_w};
+                    for (index r = 0; r < std::min<index>(4, n - i); ++r) out(i + r, k) = constants.data[k] - sums[r];
                 }
             }
         },
         table);
 }
 
-// Subtract `|sphered_k - offset_k|^2 / 2`; `sphered` holds the K sphered copies side by side.
-void subtract_squared_lengths(Matrix<const double> sphered, Matrix<const double> offsets, Matrix<double> out) {
+// Subtract `|whitened_k - offset_k|^2 / 2`; `whitened` holds the K whitened copies side by side.
+void subtract_squared_lengths(Matrix<const double> whitened, Matrix<const double> offsets, Matrix<double> out) {
     const auto [classes, width] = offsets.shape;
-    require(sphered.shape[1] == classes * width && out.shape[0] == sphered.shape[0] && out.shape[1] == classes,
-            "The shapes of sphered rows, offsets and scores do not fit each other.");
-    for (index i = 0; i < sphered.shape[0]; ++i)
+    require(whitened.shape[1] == classes * width && out.shape[0] == whitened.shape[0] && out.shape[1] == classes,
+            "The shapes of whitened rows, offsets and scores do not fit each other.");
+    for (index i = 0; i < whitened.shape[0]; ++i)
         for (index k = 0; k < classes; ++k) {
-            const double *own = sphered.data + (i * classes + k) * width, *offset = offsets.data + k * width;
+            const double *own = whitened.data + (i * classes + k) * width, *offset = offsets.data + k * width;
             out(i, k) -= 0.5 * sum_over(width, [own, offset](index j) {
                              return (own[j] - offset[j]) * (own[j] - offset[j]);
                          });
@@ -73,7 +80,7 @@ void piecewise_polynomials(Vector<const double> u, Vector<const double> breaks, 
     }
 }
 
-// Write products of columns to `out`: of those whose numbers stand in each row of `outputs`.
+// Write products of columns to `out`: each row of `outputs` has the numbers of the factors.
 void column_products(Matrix<const double> factors, Matrix<const std::int64_t> outputs, Matrix<double> out) {
     const auto [count, degree] = outputs.shape;
     require(out.shape[0] == factors.shape[0] && out.shape[1] == count && degree > 0, "One column for each product.");
@@ -126,102 +133,50 @@ bool best_classes(Matrix<const double> scores, Vector<Code> out) {
     return sound;
 }
 
-// Some rows of scores, turned into exponentials of what they are less than the largest of their row by.
-//
-// A few rows at a time, so that lanes are filled however few classes there are.
-struct Exponentials {
-    static constexpr index together = 256;
-    index step;
-    std::vector<double> top, mass, values;
-    bool sound = true;
-
-    explicit Exponentials(index classes)
-        : step(std::max<index>(1, together / std::max<index>(classes, 1))), top(step), mass(step), values(step * classes) {}
-
-    void find(const double* scores, index rows, index classes) {
-        for (index i = 0; i < rows; ++i) {
-            const double* const own = scores + i * classes;
-            const Largest best = largest(own, classes);
-            sound &= best.sound;
-            top[i] = best.score;
-            for (index k = 0; k < classes; ++k) values[i * classes + k] = own[k] - best.score;
-        }
-        exponentials(values.data(), rows * classes);
-        for (index i = 0; i < rows; ++i) {
-            double total = 0.0;
-            for (index k = 0; k < classes; ++k) total += values[i * classes + k];
-            mass[i] = total;
-        }
-    }
-};
-
-// Call a function with the start, the number and the exponentials of some rows at a time; whether every row had a finite
-// best score.
-bool with_exponentials(Matrix<const double> scores, auto&& function) {
-    const auto [n, classes] = scores.shape;
+// Call a function with the start and the number of a few rows at a time, which stay in the innermost cache and fill
+// vector lanes with any number of classes. Whether it returns true for all of them.
+bool for_some_rows(index n, index classes, auto&& function) {
     require(n == 0 || classes > 0, "There are scores.");
-    Exponentials found(classes);
-    for (index start = 0; start < n; start += found.step) {
-        const index rows = std::min(found.step, n - start);
-        found.find(scores.data + start * classes, rows, classes);
-        function(start, rows, found);
-    }
-    return found.sound;
+    const index step = rows_together(classes);
+    bool holds = true;
+    for (index start = 0; start < n; start += step) holds &= function(start, std::min(step, n - start));
+    return holds;
+}
+
+// Turn scores of rows into probabilities; writes the largest of each row and the sum of the exponentials relative to it.
+bool find_probabilities(double* scores, index rows, index classes, double* top, double* mass) {
+    for (index r = 0; r < rows; ++r) top[r] = shift_to_largest(scores + r * classes, classes);
+    normalise(scores, rows, classes, mass);
+    return std::all_of(mass, mass + rows, [](double sum) { return std::isfinite(sum); });
 }
 
 // Write the probabilities of each row, which may take the place of the scores; whether every row had a finite best one.
 bool softmax(Matrix<const double> scores, Matrix<double> out) {
     require(out.shape == scores.shape, "One probability for each score.");
-    const index classes = scores.shape[1];
-    return with_exponentials(scores, [&](index start, index rows, const Exponentials& found) {
-        for (index i = 0; i < rows; ++i)
-            for (index k = 0; k < classes; ++k) out(start + i, k) = found.values[i * classes + k] / found.mass[i];
+    const auto [n, classes] = scores.shape;
+    double top[max_rows], mass[max_rows];
+    return for_some_rows(n, classes, [&, classes = classes](index start, index rows) {
+        double* const own = out.data + start * classes;
+        if (out.data != scores.data) std::copy_n(scores.data + start * classes, rows * classes, own);
+        return find_probabilities(own, rows, classes, top, mass);
     });
 }
 
 // The same of the logarithms of the probabilities.
 bool log_softmax(Matrix<const double> scores, Matrix<double> out) {
     require(out.shape == scores.shape, "One logarithm for each score.");
-    const index classes = scores.shape[1];
-    return with_exponentials(scores, [&](index start, index rows, const Exponentials& found) {
-        for (index i = 0; i < rows; ++i) {
-            const double shift = logarithm(found.mass[i]);
-            for (index k = 0; k < classes; ++k) out(start + i, k) = scores(start + i, k) - found.top[i] - shift;
-        }
-    });
-}
-
-// Turn scores into the gradient `p - e_y` of `log(sum_k e^s_k) - s_y`, and write its value.
-void softmax_losses(Matrix<double> scores, const Codes& codes, Vector<double> values) {
     const auto [n, classes] = scores.shape;
-    std::visit(
-        [&, n = n, classes = classes](const auto code) {
-            require(code.size() == n && values.size() == n, "One class and one value for each row.");
-            require_below(code, classes, "There is no class of that number.");
-            with_exponentials(scores, [&](index start, index rows, const Exponentials& found) {
-                for (index i = 0; i < rows; ++i) {
-                    double* const own = scores.data + (start + i) * classes;
-                    const index c = code.data[start + i];
-                    const double share = 1.0 / found.mass[i];
-                    values.data[start + i] = found.top[i] - own[c] + logarithm(found.mass[i]);
-                    for (index k = 0; k < classes; ++k) own[k] = found.values[i * classes + k] * share;
-                    own[c] -= 1.0;
-                }
-            });
-        },
-        codes);
-}
-
-// Multiply each row's `change` (K,) by `weight (diag(p) - p p')`, in place.
-void softmax_curvature_products(Matrix<const double> probability, Vector<const double> weight, Matrix<double> change) {
-    const auto [n, classes] = change.shape;
-    require(probability.shape == change.shape && weight.size() == n, "One probability for each score.");
-    for (index i = 0; i < n; ++i) {
-        const double* const share = probability.data + i * classes;
-        double *own = change.data + i * classes, mean = 0.0;
-        for (index k = 0; k < classes; ++k) mean += share[k] * own[k];
-        for (index k = 0; k < classes; ++k) own[k] = weight.data[i] * share[k] * (own[k] - mean);
-    }
+    Buffer<double, 1> own(std::max<index>(max_rows, classes));
+    double top[max_rows], mass[max_rows];
+    return for_some_rows(n, classes, [&, classes = classes](index start, index rows) {
+        std::copy_n(scores.data + start * classes, rows * classes, own.data);
+        const bool sound = find_probabilities(own.data, rows, classes, top, mass);
+        for (index r = 0; r < rows; ++r) {
+            const double shift = logarithm(mass[r]);
+            for (index k = 0; k < classes; ++k) out(start + r, k) = scores(start + r, k) - top[r] - shift;
+        }
+        return sound;
+    });
 }
 
 // ---- Products of CSR rows ----
@@ -284,7 +239,7 @@ void csr_add_squares(const CsrParts& matrix, Matrix<const double> weight, Matrix
 
 // ---- Losses at many temperatures ----
 
-// So many log-densities of each class are looked at together: they stay in the innermost cache.
+// Log-densities of each class that are processed together, and stay in the innermost cache.
 constexpr index together = 256;
 
 // Add to `losses` (S, R, H) the loss of each of S settings at the temperatures `roots[r] / 2**h`.
@@ -302,9 +257,9 @@ void tempered_losses(Cube<const double> logs, const Codes& codes, Vector<const d
         [&, classes = classes, n = n, settings = settings](const auto code) {
             require(code.size() == n, "One class for each row.");
             require_below(code, classes, "There is no class of that number.");
-            const index step = std::max<index>(1, together / std::max<index>(settings, 1)), room = step * settings;
-            Room<double, 2> relative(classes, room), powers(classes, room);
-            Room<double, 1> best(room), own(room), sums(room);
+            const index step = std::max<index>(1, together / std::max<index>(settings, 1)), cells = step * settings;
+            Buffer<double, 2> relative(classes, cells), powers(classes, cells);
+            Buffer<double, 1> best(cells), own(cells), sums(cells);
             for (index start = 0; start < n; start += step) {
                 const index rows = std::min(step, n - start), count = rows * settings;
                 // The log-densities of some rows, class by class, compared with the largest.
@@ -313,18 +268,18 @@ void tempered_losses(Cube<const double> logs, const Codes& codes, Vector<const d
                 for (index k = 1; k < classes; ++k)
                     for (index e = 0; e < count; ++e) best.data[e] = std::max(best.data[e], of_class(k)[e]);
                 for (index k = 0; k < classes; ++k)
-                    for (index e = 0; e < count; ++e) relative.data[k * room + e] = of_class(k)[e] - best.data[e];
+                    for (index e = 0; e < count; ++e) relative.data[k * cells + e] = of_class(k)[e] - best.data[e];
                 for (index i = 0; i < rows; ++i)
                     std::copy_n(&relative(index(code.data[start + i]), i * settings), settings, own.data + i * settings);
                 for (index r = 0; r < roots.size(); ++r) {
                     double t = std::ldexp(roots.data[r], static_cast<int>(1 - halvings));
                     for (index k = 0; k < classes; ++k)
                         for (index e = 0; e < count; ++e)
-                            powers.data[k * room + e] = exponential(relative.data[k * room + e] * t);
+                            powers.data[k * cells + e] = exponential(relative.data[k * cells + e] * t);
                     for (index h = halvings - 1; h >= 0; --h, t *= 2.0) {
                         std::fill_n(sums.data, count, 0.0);
                         for (index k = 0; k < classes; ++k) {
-                            double* const power = powers.data + k * room;
+                            double* const power = powers.data + k * cells;
                             for (index e = 0; e < count; ++e) {
                                 sums.data[e] += priors.data[k] * power[e];
                                 power[e] *= power[e];
@@ -344,18 +299,18 @@ void tempered_losses(Cube<const double> logs, const Codes& codes, Vector<const d
 }  // namespace
 
 void bind_scores(nanobind::module_& module) {
-    module.def("exponential", exponential, "Of a number that is not positive; 0 below -708.");
-    module.def("logarithm", logarithm, "Of a number that is not negative.");
+    module.def("exponential", exponential, "The exponential of a number that is not positive; 0 below -708.");
+    module.def("logarithm", logarithm, "The logarithm of a number that is not negative.");
     module.def("log_one_plus", log_one_plus, "The logarithm of 1 + x, to all digits of a small x; x between 0 and 1.");
     kernel(module, "diagonal_scores", diagonal_scores,
            "Write ``constant_k - sum_j (x_j - mean_kj)^2 * precision_kj / 2``.");
     kernel(module, "subtract_squared_lengths", subtract_squared_lengths,
-           "Subtract ``|sphered_k - offset_k|^2 / 2``; ``sphered`` holds the K sphered copies side by side.");
+           "Subtract ``|whitened_k - offset_k|^2 / 2``; ``whitened`` holds the K whitened copies side by side.");
     kernel(module, "piecewise_polynomials", piecewise_polynomials,
            "Write polynomials of ``u`` (rows,) to the columns of ``out`` from ``first`` on.\n\n``coefficients`` "
            "(pieces, powers, functions) are those of the powers of what ``u`` exceeds the piece's origin by.");
     kernel(module, "column_products", column_products,
-           "Write products of columns to ``out``: of those whose numbers stand in each row of ``outputs``.");
+           "Write products of columns to ``out``: each row of ``outputs`` has the numbers of the factors.");
     constexpr auto best = "Write the column of the largest score of each row; whether every row had a finite one.";
     kernel(module, "best_classes", best_classes<std::int32_t>, best);
     kernel(module, "best_classes", best_classes<std::int64_t>, best);
@@ -363,10 +318,6 @@ void bind_scores(nanobind::module_& module) {
            "Write the probabilities of each row, which may take the place of the scores; whether every row had a finite "
            "best score.");
     kernel(module, "log_softmax", log_softmax, "The same of the logarithms of the probabilities.");
-    kernel(module, "softmax_losses", softmax_losses,
-           "Turn scores into the gradient ``p - e_y`` of ``log(sum_k e^s_k) - s_y``, and write its value.");
-    kernel(module, "softmax_curvature_products", softmax_curvature_products,
-           "Multiply each row's ``change`` (K,) by ``weight (diag(p) - p p')``, in place.");
     kernel(module, "csr_scores", csr_scores, "Write ``rows @ coef`` (p, C) to ``out`` (rows, C).");
     kernel(module, "csr_add_products", csr_add_products, "Add ``rows' @ residual`` (rows, C) to ``out`` (p, C).");
     kernel(module, "csr_add_squares", csr_add_squares,

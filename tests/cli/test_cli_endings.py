@@ -183,10 +183,10 @@ def test_an_ending_leaves_whole_files(predicting, ending):
 BUSY = """
 import hashlib, sys
 from pathlib import Path
-from discriminant.cli.console import end_on_signals
+from discriminant.cli.signals import handle_signals
 from discriminant.files import whole_file
 
-end_on_signals()
+handle_signals()
 with whole_file(sys.argv[1]) as part:
     part.write_bytes(b"half")
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # a library at work, which no exception interrupts
@@ -203,7 +203,7 @@ def test_a_library_at_work_does_not_hold_up_the_end(tmp_path):
 
 
 def test_a_signal_that_was_ignored_stays_so(tmp_path):
-    code = "import os, signal; from discriminant.cli.console import end_on_signals; end_on_signals(); " + (
+    code = "import os, signal; from discriminant.cli.signals import handle_signals; handle_signals(); " + (
         "os.kill(os.getpid(), signal.SIGHUP); print('still here')"
     )
     ignoring = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731

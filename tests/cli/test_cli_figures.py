@@ -68,7 +68,8 @@ def test_curves_are_of_the_positive_class(kind, table, tmp_path):
 def test_other_figures_have_no_positive_class(table, tmp_path):
     path, target = table("triangle")
     ran = run_command("figure", "scatter", path, "-t", target, "-o", tmp_path / "f.html", "--positive", "north")
-    assert "--positive is for roc-curve" in ran.err
+    assert "--positive" in ran.err
+    assert "roc-curve" in ran.err
 
 
 @pytest.mark.parametrize(("loss", "paths"), [("squared", 3), ("squared_sigmoid", 2)])
@@ -89,10 +90,11 @@ def test_ways_over_other_losses_are_drawn(loss, paths, table, tmp_path):
     )
     ran = run_command("figure", "likelihood-paths", path, *words)
     assert ran.code == 0, ran.err
-    assert f"{paths} paths of solvers that go down" in ran.json["shows"]
+    assert f"{paths} solvers" in ran.json["shows"]
     refused = run_command("figure", "likelihood-paths", path, "-t", target, "--rare", "1", "--model", "lda")
     assert refused.code == 1
-    assert "--model logistic and --model lms" in refused.err
+    assert "--model logistic" in refused.err
+    assert "--model lms" in refused.err
 
 
 @pytest.mark.slow
@@ -119,8 +121,8 @@ def test_without_a_browser_it_is_said_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no browser"))
     ran = run_command("figure", "loss-curves", "-o", tmp_path / "losses.png")
     assert ran.code == 1
-    assert "install chromium or Chrome, or set BROWSER_PATH" in ran.err
-    assert "A page (.html) needs none" in ran.err
+    assert "BROWSER_PATH" in ran.err
+    assert ".html" in ran.err
     assert not (tmp_path / "losses.png").exists()
 
 

@@ -1,10 +1,8 @@
 """The parts of the command line that decide something: warnings, costs, options."""
 
-import hashlib
 import inspect
 import io
 import warnings
-from threading import Event
 
 import pytest
 from commands import write_rows
@@ -12,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discriminant import errors
-from discriminant.cli import options
-from discriminant.cli.console import Run, running, visible
+from discriminant.cli.console import Run, running
 from discriminant.cli.fit import fit
-from discriminant.cli.options import Labelled, TrainingOptions, pairs, read_priors
+from discriminant.cli.options import TrainingOptions, read_priors
 from discriminant.decision.costs import class_written, costs_in_words, read_cost_file
 from discriminant.errors import DiscriminantWarning, InputError, Model, ParameterError, Setting
+from discriminant.results import visible
+from discriminant.workflow.tables import LabelledTable, Roles, name_value_pairs, read_labelled
 
 
 def test_warnings_of_one_origin_are_told_once(capsys):
@@ -37,7 +36,6 @@ def test_warnings_of_one_origin_are_told_once(capsys):
 @pytest.mark.parametrize(
     ("part", "spelled"),
     [
-        (Setting("on_ragged", "skip"), "--ragged skip"),
         (Setting("max_levels"), "--max-levels"),
         (Setting("header", False), "--no-header"),
         (Setting("overwrite", True), "--overwrite"),
@@ -51,7 +49,7 @@ def test_warnings_of_one_origin_are_told_once(capsys):
 )
 def test_settings_and_models_are_spelled_as_options(part, spelled):
     run = Run(options=frozenset(inspect.signature(fit).parameters))
-    assert run.told(InputError("Give ", part, ".")) == f"Give {spelled}."
+    assert run.rendered(InputError("Give ", part, ".")) == f"Give {spelled}."
 
 
 @given(st.text())
@@ -64,7 +62,7 @@ def test_costs_are_read_by_the_names_of_the_classes(tmp_path):
     path = write_rows(tmp_path / "costs.csv", [["", "True", "False", "ask"], ["False", 1, 0, 0.2], ["True", 0, 3, 0.2]])
     costs = read_cost_file(str(path), [False, True])
     assert costs == {False: {True: 1, False: 0, "ask": 0.2}, True: {True: 0, False: 3, "ask": 0.2}}
-    assert "False when the truth is True costs 3" in costs_in_words(costs)
+    assert "3 for False if the true class is True" in costs_in_words(costs)
 
 
 def test_classes_are_recognised_but_for_capitals(tmp_path):
@@ -78,40 +76,17 @@ def test_classes_are_recognised_but_for_capitals(tmp_path):
 def test_priors_and_pairs():
     assert read_priors("a=0.3, b b=0.7", ["a", "b b"]) == {"a": 0.3, "b b": 0.7}
     assert read_priors("1=0.5,2=0.5", [1, 2]) == {1: 0.5, 2: 0.5}
-    assert pairs("--types", ["a=b=number"]) == {"a=b": "number"}
-    with pytest.raises(ParameterError, match="--types takes NAME=VALUE, got 'number'"):
-        pairs("--types", ["number"])
+    assert name_value_pairs("--types", ["a=b=number"]) == {"a=b": "number"}
+    with pytest.raises(ParameterError, match="--types"):
+        name_value_pairs("--types", ["number"])
 
 
 def test_a_table_can_be_asked_for_again_by_its_words():
     reading = TrainingOptions(drop=["a", "b"], types=["c=category"], rare=3, header=False)
-    assert Labelled("my data.csv", {"target": "y", "groups": "g"}, reading, None, None, "").words() == [
+    assert reading.words(LabelledTable("my data.csv", Roles("y", groups="g"), None, None)) == [
         *("my data.csv", "--target", "y", "--groups", "g", "--no-header"),
         *("--drop", "a", "--drop", "b", "--types", "c=category", "--rare", "3"),
     ]
-
-
-@pytest.mark.parametrize("wrong", [("nobody", "indicator"), ("survived", "refuse")], ids=str)
-def test_an_error_does_not_wait_for_what_is_done_beside(monkeypatch, titanic, wrong):
-    """The error of the table comes out while the file is being hashed, and hashing is told to stop."""
-    released, told = Event(), []
-
-    def hashing(data, unwanted):
-        released.wait()
-        told.append((data, unwanted.is_set()))
-
-    monkeypatch.setattr(options, "_file_hash", hashing)
-    with pytest.raises(InputError):
-        TrainingOptions(missing=wrong[1]).training(str(titanic), wrong[0], model="lda")
-    assert not told
-    released.set()
-
-
-def test_what_is_hashed_for_nobody_is_not_hashed(titanic):
-    unwanted = Event()
-    assert options._file_hash(str(titanic), unwanted) == hashlib.sha256(titanic.read_bytes()).hexdigest()
-    unwanted.set()
-    assert options._file_hash(str(titanic), unwanted) is None
 
 
 def test_a_stream_is_no_reason_to_fail_for_rare_levels(monkeypatch, titanic):
@@ -119,5 +94,5 @@ def test_a_stream_is_no_reason_to_fail_for_rare_levels(monkeypatch, titanic):
         buffer = io.BytesIO(titanic.read_bytes())
 
     monkeypatch.setattr("sys.stdin", Standard)
-    labelled = TrainingOptions().training("-", "survived")
+    labelled = read_labelled("-", Roles("survived"))
     assert len(labelled.training.y) == 400

@@ -5,6 +5,7 @@ import random
 import pytest
 from commands import passengers, run_command, write_rows
 
+from discriminant import load
 from discriminant.cli import app
 
 
@@ -49,19 +50,15 @@ REFUSED = [
     (("describe", "binary.csv", "-t", "y"), "binary.csv"),
     (("describe", "nosuch.csv", "-t", "y"), "does not exist"),
     (("describe", "goood.csv", "-t", "y"), "Did you mean 'good.csv'"),
-    (("describe", "sub", "-t", "y"), "is a directory"),
-    (("describe", "good.csv"), "Name the target, the column of classes, with --target"),
+    (("describe", "sub", "-t", "y"), "'sub' is a folder"),
+    (("describe", "good.csv"), "--target"),
     (("describe", "good.csv", "-t", "survivd"), "Did you mean 'survived'?"),
     (("describe", "good.csv", "-t", "survived", "--types", "class"), "--types takes NAME=VALUE"),
-    (("describe", "good.csv", "-t", "survived", "--types", "class=colour"), "'class' can be one of"),
-    (("describe", "good.csv", "-t", "survived", "--rare", "0"), "--rare must be a whole number, at least 1"),
-    (
-        ("describe", "good.csv", "-t", "survived", "--max-levels", "1"),
-        "--max-levels must be a whole number, at least 2",
-    ),
-    (("describe", "good.csv", "-t", "survived", "--ragged", "x"), "--ragged must be 'refuse' or 'skip', got 'x'"),
+    (("describe", "good.csv", "-t", "survived", "--types", "class=colour"), "column 'class'"),
+    (("describe", "good.csv", "-t", "survived", "--rare", "0"), "--rare must be an integer of at least 1"),
+    (("describe", "good.csv", "-t", "survived", "--max-levels", "1"), "--max-levels must be an integer of at least 2"),
     (("fit", "one-class.csv", "-t", "y"), "only one class, 'x'"),
-    (("fit", "ragged.csv", "-t", "y"), "--ragged skip"),
+    (("fit", "ragged.csv", "-t", "y"), "has 4 values, expected 3"),
     (("fit", "continuous.csv", "-t", "y"), "looks continuous"),
     (("compare", "two.csv", "-t", "y"), "--drop-classes-below 2"),
     ((*FIT, "--missing", "perhaps"), "missing must be one of"),
@@ -76,8 +73,8 @@ REFUSED = [
     ((*FIT, "--set", "alpha=-1"), "alpha must be"),
     ((*FIT, "--set", "firth=perhaps"), "expected true or false"),
     ((*FIT, "--model", "lda", "--set", "shrinkage=strong"), "'oas'"),
-    ((*FIT, "--weights", "name"), "Weights in column 'name'"),
-    ((*FIT, "-o", "nowhere/model.dsc"), "there is no folder 'nowhere'"),
+    ((*FIT, "--weights", "name"), "Column 'name'"),
+    ((*FIT, "-o", "nowhere/model.dsc"), "the folder 'nowhere'"),
     ((*FIT, "-o", "sub"), "is a folder"),
     ((*FIT, "-o", "model.dsc"), "--overwrite"),
     (("compare", "good.csv", "-t", "survived", "--metric", "beauty"), "--metric must be one of"),
@@ -85,26 +82,26 @@ REFUSED = [
     (("compare", "good.csv", "-t", "survived", "--metric", "cost"), "needs costs"),
     (("compare", "good.csv", "-t", "survived", "--folds", "1"), "folds must be"),
     (("compare", "good.csv", "-t", "survived", "--groups", "grp"), "no column 'grp'"),
-    (("compare", "good.csv", "-t", "survived", "--costs", "other-costs.csv"), "misses the true class 0"),
-    (("compare", "good.csv", "-t", "survived", "--report", "nowhere/report.html"), "there is no folder"),
-    (("predict", "good.csv", "good.csv"), "not a model file"),
-    (("predict", "nosuch.dsc", "good.csv"), "there is no such file"),
+    (("compare", "good.csv", "-t", "survived", "--costs", "other-costs.csv"), "costs has the rows"),
+    (("compare", "good.csv", "-t", "survived", "--report", "nowhere/report.html"), "the folder 'nowhere'"),
+    (("predict", "good.csv", "good.csv"), "'good.csv' cannot be loaded"),
+    (("predict", "nosuch.dsc", "good.csv"), "nosuch.dsc"),
     (("predict", "damaged.dsc", "good.csv"), "cannot be loaded"),
     (("predict", "iris.dsc", "good.csv"), "no column 'sepal length'"),
-    (("predict", "svm.dsc", "good.csv", "--proba"), "Take a model with probabilities"),
-    (("predict", "svm.dsc", "good.csv", "--reject-cost", "0.1"), "margins, which are not probabilities"),
-    ((*PREDICT, "-o", "out.xls"), "must say its format"),
-    ((*PREDICT, "--json"), "Give -o FILE"),
+    (("predict", "svm.dsc", "good.csv", "--proba"), "Use a model with probabilities"),
+    (("predict", "svm.dsc", "good.csv", "--reject-cost", "0.1"), "SupportVectorClassifier has margins"),
+    ((*PREDICT, "-o", "out.xls"), "out.xls"),
+    ((*PREDICT, "--json"), "-o FILE"),
     ((*PREDICT, "--keep", "naem"), "Did you mean 'name'?"),
-    ((*PREDICT, "--priors", "0=0.5"), "misses class 1"),
+    ((*PREDICT, "--priors", "0=0.5"), "no value for class 1"),
     ((*PREDICT, "--priors", "0=a,1=b"), "must be a number"),
     ((*PREDICT, "--priors", "0=0.5,1=0.9"), "must sum to 1"),
     ((*PREDICT, "--reject-cost", "-1"), "--reject-cost must be"),
     ((*PREDICT, "--costs", "not-costs.csv"), "must be a number, got 'free'"),
     ((*PREDICT, "--costs", "twice.csv"), "two rows for the true class 0"),
-    ((*PREDICT, "--absent", "perhaps"), "absent must be"),
+    ((*PREDICT, "--missing-columns", "perhaps"), "missing-columns must be"),
     (("evaluate", "model.dsc", "text.csv"), "survived"),
-    (("explain", "model.dsc", "--row", "3"), "name its table"),
+    (("explain", "model.dsc", "--row", "3"), "--row 3"),
     (("explain", "model.dsc", "good.csv", "--row", "80"), "has no row 80"),
     (("explain", "model.dsc", "good.csv", "--row", "-1"), "has no row -1"),
     (("explain", "model.dsc", "--row", "aeg=3"), "Did you mean 'age'"),
@@ -155,7 +152,7 @@ def test_an_error_of_the_package_itself_is_owned_up_to(place, monkeypatch):
     ran = run_command(*FIT)
     assert ran.code == 3
     assert "ZeroDivisionError" in ran.err
-    assert "Please report it" in ran.err
+    assert "--debug" in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -164,7 +161,7 @@ def test_files_that_exist_are_replaced_only_when_asked(tmp_path, titanic):
     assert run_command("fit", titanic, "-t", "survived", "--model", "logistic", "-o", path).code == 1
     assert path.read_text() == "something else"
     assert run_command("fit", titanic, "-t", "survived", "--model", "logistic", "-o", path, "--overwrite").code == 0
-    assert path.read_bytes().startswith(b"PK")
+    assert load(path).classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1", "utf-8-sig"])
@@ -177,12 +174,6 @@ def test_tables_of_other_encodings_are_read(tmp_path, encoding):
     assert fitted.code == 0, fitted.err
     assert "größe" in fitted.out
     assert set(run_command("predict", model, path).out.split()[1:]) == {'"ja"', '"nö"'}
-
-
-def test_ragged_lines_are_skipped_and_counted_when_asked(tmp_path, titanic):
-    path = text(tmp_path / "ragged.csv", titanic.read_text() + "1,2,3\n4,5\n")
-    found = run_command("describe", path, "-t", "survived", "--ragged", "skip")
-    assert "2 ragged lines skipped" in found.out
 
 
 def test_hostile_names_cannot_move_the_cursor(tmp_path):
@@ -201,12 +192,14 @@ def commands():
     return sorted(get_command(app).commands)
 
 
-@pytest.mark.parametrize("command", ["compare", "demo", "describe", "evaluate", "explain", "export", "fit", "predict"])
+@pytest.mark.parametrize(
+    "command", ["compare", "dataset", "demo", "describe", "evaluate", "explain", "export", "figure", "fit", "predict"]
+)
 def test_help_has_examples(command):
     ran = run_command(command, "--help")
     assert ran.code == 0
     assert "Examples:" in ran.out
-    assert ran.out.count(f"discriminant {command} ") >= 1
+    assert "discriminant " in ran.out.partition("Examples:\n  ")[2].splitlines()[0]  # each on a line of its own
     assert command in commands()
     assert "--json" in ran.out
     assert "--debug" in ran.out
@@ -227,5 +220,5 @@ def test_what_is_read_is_never_written_over(tmp_path, titanic_model):
     ):
         done = run_command(*arguments, "--overwrite")
         assert done.code != 0
-        assert "is also to be read" in done.err
+        assert "is also an input file" in done.err
     assert before == [(tmp_path / name).read_bytes() for name in ("good.csv", "model.dsc")]

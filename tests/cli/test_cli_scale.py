@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from commands import run_command
 
-from discriminant.cli.passes import ScaleOptions
 from discriminant.errors import ParameterError
+from discriminant.workflow.tables import Streaming
 from helpers import normal_classes
 
 
@@ -116,8 +116,8 @@ def test_spark_is_started_by_its_address_and_ends_with_the_command(run, folder, 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--formula", "ill ~ dose"], "--formula needs all rows in memory"),
-        (["--dask", "dask", "--spark", "local"], "Leave one out"),
+        (["--formula", "ill ~ dose"], "--formula and --groups need all rows in memory"),
+        (["--dask", "dask", "--spark", "local"], "--dask and --spark"),
         (["--memory", "much"], "a size such as 500MB or 4GB"),
     ],
 )
@@ -129,8 +129,8 @@ def test_what_passes_cannot_do_is_refused(more, words, folder):
 
 
 def test_a_model_that_needs_all_rows_is_refused_before_reading(folder, monkeypatch):
-    monkeypatch.setattr("discriminant.partitions.dataset._GATHERED_BYTES", 1_000)
-    monkeypatch.setattr("discriminant.partitions.coding.Learning.table", lambda _: pytest.fail("read"))
+    monkeypatch.setattr("discriminant.partitions.training.MAX_GATHERED_BYTES", 1_000)
+    monkeypatch.setattr("discriminant.partitions.coding.CodingLearner.table", lambda _: pytest.fail("read"))
     done = run_command("fit", str(folder / "files"), "-t", "ill", "--model", "perceptron", "--memory", "1kB")
     assert done.code == 1
     assert "needs all rows in memory" in done.err
@@ -148,6 +148,6 @@ def test_files_that_differ_are_told_by_name(folder):
 
 @pytest.mark.parametrize(("text", "size"), [("500MB", 500e6), ("4 GB", 4e9), ("1.5gib", 1.5e9), ("100", 100)])
 def test_sizes_are_read(text, size):
-    assert ScaleOptions(memory=text)._bytes() == size
-    with pytest.raises(ParameterError, match="a size such as"):
-        ScaleOptions(memory="big")._bytes()
+    assert Streaming(memory=text).n_bytes() == size
+    with pytest.raises(ParameterError, match="--memory"):
+        Streaming(memory="big").n_bytes()

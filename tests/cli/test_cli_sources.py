@@ -66,7 +66,7 @@ def test_every_command_takes_a_pipe(place, tmp_path):
         ("fit", piped("iris.csv"), *lda, model),
         ("fit", place / "iris.csv", *lda, other),
         ("compare", piped("iris.xlsx"), "-t", "species", "--models", "lda", "--folds", "3"),
-        ("predict", model, piped("iris.json"), "--absent", "missing", "-o", tmp_path / "out.csv"),
+        ("predict", model, piped("iris.json"), "--missing-columns", "missing", "-o", tmp_path / "out.csv"),
         ("evaluate", model, piped("iris.csv")),
         ("explain", model, piped("iris.json"), "--row", "3"),
     ):
@@ -82,7 +82,7 @@ def test_every_command_takes_a_pipe(place, tmp_path):
     [
         ("iris.json",),
         ("iris.xlsx",),
-        ("iris.xlsx", "--sheet", "flowers"),
+        ("iris.xlsx", "--table", "flowers"),
         ("iris.db", "--table", "flowers"),
         ("iris.db", "--table", "SELECT * FROM flowers"),
     ],
@@ -94,9 +94,7 @@ def test_commands_take_every_format(place, data):
     ran = run_command("predict", place / "iris.dsc", place / path, "--proba", *options)
     assert ran.code == 0, ran.err
     assert ran.out == expected.out
-    assert ("Sheet 'flowers' was read; others are 'other'. Name one with --table." in ran.err) == (
-        data == ("iris.xlsx",)
-    )
+    assert ("Sheet 'flowers' was read. To read 'other', give --table." in ran.err) == (data == ("iris.xlsx",))
     described = run_command("describe", place / path, "-t", "species", "--json", *options).json
     assert described["rows"] == 150
     evaluated = run_command("evaluate", place / "iris.dsc", place / path, *options)
@@ -117,14 +115,14 @@ def test_duckdb_ends_quietly(place):
 def test_a_database_of_several_tables_asks_which(place):
     ran = run_command("describe", place / "iris.db", "-t", "species")
     assert ran.code == 1
-    assert "'flowers' and 'more flowers'. Say which with --table." in ran.err
+    assert "'flowers' and 'more flowers'. Choose one with --table." in ran.err
 
 
 def test_a_model_file_remembers_the_rows_of_a_workbook(place, tmp_path):
     arguments = (place / "iris.xlsx", "-t", "species", "--model", "lda", "-o", tmp_path / "m.dsc")
     assert run_command("fit", *arguments).code == 0
     ran = run_command("evaluate", tmp_path / "m.dsc", place / "iris.xlsx")
-    assert "these are the rows the model was fitted to" in ran.err
+    assert "fitted to these data" in ran.err
 
 
 def test_identifiers_above_2_to_the_53_are_passed_on_and_predicted_exactly(tmp_path):

@@ -44,7 +44,7 @@ def test_a_small_table_is_predicted_without_what_takes_long_to_load(name, titani
     code = (
         "import sys\nfrom discriminant.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "heavy = {'sklearn', 'scipy', 'pandas', 'polars', 'plotly', 'pyarrow.parquet'}\n"
+        "heavy = {'sklearn', 'scipy', 'polars', 'plotly', 'pyarrow.parquet'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     words = ["predict", str(model), str(titanic), "--proba"]
@@ -53,18 +53,16 @@ def test_a_small_table_is_predicted_without_what_takes_long_to_load(name, titani
     assert ran.stdout == run_command(*words).out
 
 
-def test_a_comparison_puts_off_what_it_does_not_use(titanic):
+def test_a_comparison_loads_only_what_it_uses(titanic):
     code = (
         "import sys\nfrom discriminant.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "late = {'scipy.stats._stats_py', 'sklearn.calibration', 'sklearn.model_selection', 'pandas'}\n"
-        "print(sorted(late & set(sys.modules)), file=sys.stderr)\n"
-        "import scipy.stats\nfrom scipy.stats import norm\nimport scipy.stats.distributions\n"
-        "print(norm.cdf(0), scipy.stats.norm is norm, sys.modules['scipy.stats'] is scipy.stats, file=sys.stderr)"
+        "late = {'sklearn.calibration', 'plotly'}\n"
+        "print(sorted(late & set(sys.modules)), file=sys.stderr)"
     )
     words = ["compare", str(titanic), "-t", "survived", "--models", "lda,svm-calibrated,ridge", "--folds", "2"]
     ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    assert ran.stderr.strip().splitlines()[-2:] == ["[]", "0.5 True True"]
+    assert ran.stderr.strip().splitlines()[-1] == "[]"
 
 
 def test_rows_through_a_pipe(titanic_model, new_passengers):
@@ -120,7 +118,7 @@ def test_an_interruption_has_its_exit_code_and_leaves_nothing_behind(titanic_mod
         out, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert out == b""
-    assert err.decode().strip() == "Interrupted. No file was left half written."
+    assert err.decode().strip() == "Interrupted. No partial output file was left."
     assert list(tmp_path.iterdir()) == [spool]
     assert list(spool.iterdir()) == []
 
@@ -137,8 +135,8 @@ def until_something_is_in(spool):
 @pytest.mark.parametrize(("problem", "code"), [(KeyboardInterrupt(), 130), (OSError(28, "No space left on device"), 1)])
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
 def test_a_file_is_whole_or_as_it_was(titanic_model, new_passengers, tmp_path, monkeypatch, ending, problem, code):
-    module = import_module("discriminant.cli.predict")
-    answered, calls = module._Answers._answered, []
+    module = import_module("discriminant.workflow.stored")
+    answered, calls = module.Predictions.predicted, []
 
     def failing(self, batch, first):
         calls.append(first)
@@ -146,8 +144,8 @@ def test_a_file_is_whole_or_as_it_was(titanic_model, new_passengers, tmp_path, m
             raise problem
         return answered(self, batch, first)
 
-    monkeypatch.setattr(module, "_BATCH_ROWS", 16)
-    monkeypatch.setattr(module._Answers, "_answered", failing)
+    monkeypatch.setattr(module, "BATCH_ROWS", 16)
+    monkeypatch.setattr(module.Predictions, "predicted", failing)
     path = tmp_path / f"out.{ending}"
     path.write_text("as it was")
     ran = run_command("predict", titanic_model, new_passengers, "-o", path, "--overwrite")

@@ -145,16 +145,16 @@ def test_formulas_are_passed_on_by_choice_only(sheet, tmp_path):
     table, model = sheet
     ran = run_command("predict", model, table, "--keep", "note", "-o", tmp_path / "out.csv")
     assert ran.code == 1
-    assert "run as a formula: '=1+1'" in ran.err
-    assert "--formulas keep" in ran.err
-    assert "--formulas quote" in ran.err
+    assert "'=1+1'" in ran.err
+    assert "--csv-formulas keep" in ran.err
+    assert "--csv-formulas quote" in ran.err
     assert not (tmp_path / "out.csv").exists()
 
 
 def test_formulas_are_kept_or_quoted(sheet):
     table, model = sheet
-    kept = notes(run_command("predict", model, table, "--keep", "note", "--formulas", "keep").out)
-    quoted = notes(run_command("predict", model, table, "--keep", "note", "--formulas", "quote").out)
+    kept = notes(run_command("predict", model, table, "--keep", "note", "--csv-formulas", "keep").out)
+    quoted = notes(run_command("predict", model, table, "--keep", "note", "--csv-formulas", "quote").out)
     assert kept == FORMULAS + PLAIN
     assert quoted == [f"'{cell}" for cell in FORMULAS] + PLAIN
 
@@ -165,7 +165,7 @@ def test_classes_and_names_of_columns_count_too(sheet, tmp_path):
     renamed = tmp_path / "renamed.csv"
     renamed.write_text(table.read_text().replace("note", "=note", 1))
     ran = run_command("predict", model, renamed, "--keep", "=note")
-    assert "The name of a column has text that a spreadsheet would run as a formula: '=note'" in ran.err
+    assert "The name of a column has text that a spreadsheet would execute: '=note'" in ran.err
 
 
 def test_parquet_holds_formulas_as_they_are(sheet, tmp_path):
@@ -184,7 +184,7 @@ def test_a_name_of_standard_output_is_standard_output(iris_model, iris):
 def test_a_model_file_does_not_go_to_standard_output(iris):
     ran = run_command("fit", iris, "-t", "species", "--model", "logistic", "-o", "-")
     assert ran.code == 1
-    assert "- is standard output, where this file cannot go" in ran.err
+    assert "standard output (-)" in ran.err
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "/dev/stderr"])
@@ -246,12 +246,12 @@ def test_any_table_has_at_most_ten_lines_of_notes(run, odd_table, tmp_path, comm
         assert len(every) > 60
     assert len(found.err.splitlines()) <= 10
     if command == "describe":
-        told = found.out.partition("What to beware of\n")[2].partition("\n\n")[0].splitlines()
+        told = found.out.partition("Data issues\n")[2].partition("\n\n")[0].splitlines()
         assert 1 < len(told) <= 10
         assert "more like this: " in "".join(told)
     elif command != "evaluate":
         assert "more like this: " in found.err
-        assert found.err.count("(--json has all.)") == 1
+        assert found.err.count("(--json lists all.)") == 1
 
 
 def test_many_columns_with_unseen_levels_are_told_together(run, tmp_path):
@@ -262,4 +262,4 @@ def test_many_columns_with_unseen_levels_are_told_together(run, tmp_path):
     new = write_rows(tmp_path / "new.csv", [names, ["new"] * 30])
     err = run("predict", model, new).err
     assert 0 < len(err.splitlines()) <= 10
-    assert "not seen in training ('new')" in err
+    assert "('new')" in err

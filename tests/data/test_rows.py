@@ -1,6 +1,6 @@
 """Rows are read where they stand: blocks are views where they can be, float32 stays float32, CSR stays CSR.
 
-How rows are cut into blocks and spans depends on their shape alone, and every row is in exactly one block.
+How rows are cut into blocks and partitions depends on their shape alone, and every row is in exactly one block.
 """
 
 from itertools import pairwise
@@ -20,7 +20,7 @@ TABLE = np.arange(24.0).reshape(8, 3) - 7
 
 
 def every_block(rows):
-    return [rows.block(start, stop) for span in rows.spans for start, stop in rows.edges(span)]
+    return [rows.block(start, stop) for partition in rows.partitions for start, stop in rows.edges(partition)]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -30,6 +30,15 @@ def test_blocks_of_an_array_are_views(dtype):
     assert np.shares_memory(block, values)
     assert block.dtype == dtype
     assert_array_equal(block, values[2:5])
+
+
+def test_rows_that_begin_at_an_odd_byte_of_a_buffer_are_aligned():
+    X = np.arange(6.0).reshape(3, 2)
+    shifted = np.ndarray(X.shape, X.dtype, np.frombuffer(b"?" + X.tobytes(), np.uint8), offset=1)
+    assert not shifted.flags.aligned
+    block = as_rows(shifted).block(0, 3)
+    assert block.flags.aligned
+    np.testing.assert_array_equal(block, X)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, bool, np.float16, ">f8", object])
@@ -95,7 +104,7 @@ def test_every_row_is_in_exactly_one_block(shape, convert):
     values = np.zeros(shape, dtype=np.float32)
     values[:, 0] = np.arange(1, shape[0] + 1)
     rows = as_rows(convert(values))
-    edges = [edge for span in rows.spans for edge in rows.edges(span)]
+    edges = [edge for partition in rows.partitions for edge in rows.edges(partition)]
     assert edges[0][0] == 0
     assert edges[-1][1] == shape[0]
     assert all(stop == start for (_, stop), (start, _) in pairwise(edges))
@@ -108,23 +117,23 @@ def test_rows_can_be_read_in_smaller_blocks(convert):
     rows = as_rows(convert(TABLE))
     assert rows.in_blocks(1_000_000) is rows
     smaller = rows.in_blocks(3)
-    assert [len(range(*edge)) for span in smaller.spans for edge in smaller.edges(span)] == [3, 3, 2]
-    assert [len(range(*edge)) for span in rows.spans for edge in rows.edges(span)] == [8]
+    assert [len(range(*edge)) for partition in smaller.partitions for edge in smaller.edges(partition)] == [3, 3, 2]
+    assert [len(range(*edge)) for partition in rows.partitions for edge in rows.edges(partition)] == [8]
 
 
 def test_spans_depend_on_the_shape_alone():
     shape = (70_000, 9)
     tables = (np.zeros(shape), np.ones(shape, dtype=np.float32), np.asfortranarray(np.ones(shape)))
-    spans = [as_rows(table).spans for table in tables]
-    assert spans[0] == spans[1] == spans[2]
-    assert len(spans[0]) > 1
+    partitions = [as_rows(table).partitions for table in tables]
+    assert partitions[0] == partitions[1] == partitions[2]
+    assert len(partitions[0]) > 1
 
 
 def test_labelled_blocks_carry_codes_and_weights_of_their_rows():
     values = np.arange(100_000.0).reshape(-1, 2)
     weight = values[:, 0] + 1
     data = labelled_rows(values, np.arange(50_000) % 3, weight)
-    blocks = [block for span in data.spans for block in data.blocks(span)]
+    blocks = [block for partition in data.partitions for block in data.blocks(partition)]
     assert len(blocks) > 1
     for block in blocks:
         numbers = np.arange(block.start, block.start + block.n_rows)

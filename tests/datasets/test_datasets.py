@@ -94,7 +94,7 @@ def test_a_written_scene_is_read_back_by_our_own_functions(tmp_path):
 
 
 def test_an_unknown_name_is_refused_with_a_hint():
-    with pytest.raises(ParameterError, match="Did you mean 'avocados'"):
+    with pytest.raises(ParameterError, match="'avocados'"):
         datasets.load("avocado")
     with pytest.raises(ParameterError, match="gate"):
         datasets.logic_gate("nand")

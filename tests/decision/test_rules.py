@@ -281,33 +281,24 @@ P3 = Posterior([[0.2, 0.3, 0.5]], classes=["a", "b", "c"], priors=[0.2, 0.3, 0.5
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"costs": np.ones((2, 2))}, "2 rows and 2 columns for the 3 classes"),
-        ({"costs": np.ones((2, 3)), "actions": ["x", "y", "z"]}, r"It fits transposed: give costs.T"),
-        ({"costs": np.ones((3, 2))}, r"name them with actions=\[...\]"),
-        ({"costs": np.ones((3, 2)), "actions": ["x"]}, r"2 columns, but actions=\['x'\]"),
-        ({"costs": np.ones((2, 3)), "actions": ["x", "y"], "classes": list("abc")}, "It fits transposed"),
+        ({"costs": np.ones((2, 2))}, r"costs has shape \(2, 2\)"),
+        ({"costs": np.ones((2, 3)), "actions": ["x", "y", "z"]}, r"Use costs\.T"),
+        ({"costs": np.ones((3, 2))}, r"actions=\[...\]"),
+        ({"costs": np.ones((3, 2)), "actions": ["x"]}, r"costs has shape \(3, 2\), but actions=\['x'\]"),
+        ({"costs": np.ones((2, 3)), "actions": ["x", "y"], "classes": list("abc")}, r"costs\.T"),
         ({"costs": np.ones(3)}, r"shape \(n_classes, n_actions\)"),
         ({"costs": [["1", "x"], [2, 3]]}, "costs must be numbers"),
         ({"costs": [[0, 1, 1], [1, 0, np.nan], [1, 1, 0]]}, "true class 1, action 2 has nan"),
         ({"costs": {"a": {"b": np.inf}, "b": {"a": 1}}}, "true class 'a', action 'b' has inf"),
-        ({"costs": {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 2}}}, "misses the true class 'c'"),
+        ({"costs": {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 2}}}, "the classes are 'a', 'b' and 'c'"),
         (
             {"costs": {truth: dict.fromkeys("abc", 1) for truth in ("a", "b", "see")}},
-            "has a row 'see', which is not a class and misses the true class 'c'",
+            "costs has the rows 'a', 'b' and 'see'; the classes are",
         ),
-        (
-            {"costs": {truth: dict.fromkeys("abc", 1) for truth in "abde"}},
-            "has rows 'd' and 'e', which are not classes",
-        ),
-        ({"costs": {label: {"x": 1, "y": 2} for label in "abcd"}}, "has a row 'd', which is not a class"),
-        (
-            {"costs": {"a": {"x": 1, "y": 2}, "b": {"x": 1}, "c": {"x": 1, "y": 1}}},
-            "action 'y' costs when the truth is 'b'",
-        ),
-        (
-            {"costs": {"x": dict.fromkeys("abc", 1), "y": dict.fromkeys("abc", 2)}},
-            "looks transposed.*Rows are true classes",
-        ),
+        ({"costs": {truth: dict.fromkeys("abc", 1) for truth in "abde"}}, "costs has the rows 'a', 'b', 'd' and 'e'"),
+        ({"costs": {label: {"x": 1, "y": 2} for label in "abcd"}}, "costs has the rows 'a', 'b', 'c' and 'd'"),
+        ({"costs": {"a": {"x": 1, "y": 2}, "b": {"x": 1}, "c": {"x": 1, "y": 1}}}, "'y'.*'b'"),
+        ({"costs": {"x": dict.fromkeys("abc", 1), "y": dict.fromkeys("abc", 2)}}, r"costs\.T"),
         ({"costs": {"a": 1, "b": 2}}, r"\{true class: \{action: cost\}\}"),
         ({"costs": {}}, r"\{true class: \{action: cost\}\}"),
         (
@@ -316,22 +307,22 @@ P3 = Posterior([[0.2, 0.3, 0.5]], classes=["a", "b", "c"], priors=[0.2, 0.3, 0.5
         ),
         ({"costs": np.ones((3, 2)), "actions": ["x", "x"]}, "'x' more than once"),
         ({"costs": np.ones((3, 2)), "actions": "xy"}, "actions must be a list of names"),
-        ({"costs": np.ones((3, 2)), "actions": ["x", "abstain"], "reject_cost": 1}, "'abstain' is among the actions"),
-        ({"actions": ["x", "y"]}, "needs costs"),
-        ({"rule": "risk"}, "rule='risk' needs costs"),
-        ({"rule": "map", "costs": np.ones((3, 3))}, "rule='map' does not look at costs"),
+        ({"costs": np.ones((3, 2)), "actions": ["x", "abstain"], "reject_cost": 1}, "'abstain'"),
+        ({"actions": ["x", "y"]}, "actions=.*'x', 'y'"),
+        ({"rule": "risk"}, "rule='risk'"),
+        ({"rule": "map", "costs": np.ones((3, 3))}, "rule='map'"),
         ({"rule": "bayes"}, "rule must be one of"),
-        ({"rule": "ml", "priors": [0.2, 0.3, 0.5]}, "rule='ml' does not look at priors"),
+        ({"rule": "ml", "priors": [0.2, 0.3, 0.5]}, "rule='ml'"),
         ({"priors": [0.2, 0.3]}, "one number for each of the 3 classes"),
-        ({"priors": {"a": 0.5, "z": 0.5}}, "priors names 'z'"),
+        ({"priors": {"a": 0.5, "z": 0.5}}, "priors.*'z'"),
         ({"priors": [0.5, 0.6, -0.1]}, "class 'c' has -0.1"),
-        ({"reject_cost": -1}, "reject_cost must be a number, 0 or above"),
+        ({"reject_cost": -1}, "reject_cost must be a number of at least 0"),
         ({"reject_cost": np.nan}, "reject_cost"),
         ({"thresholds": 1.5}, "thresholds must be from 0 to 1: class 'a' has 1.5"),
         ({"thresholds": [0.1, -0.2, 0.3]}, "class 'b' has -0.2"),
         ({"thresholds": [0.1, np.nan, 0.3]}, "class 'b' has nan"),
-        ({"thresholds": {"z": 0.5}}, "thresholds names 'z', which is not a class"),
-        ({"thresholds": [0.1, 0.2]}, "thresholds must give one number for each of the 3 classes"),
+        ({"thresholds": {"z": 0.5}}, "thresholds.*'z'"),
+        ({"thresholds": [0.1, 0.2]}, "thresholds.*3 classes"),
         ({"thresholds": "high"}, "thresholds must be numbers"),
     ],
 )
@@ -341,29 +332,29 @@ def test_what_cannot_be_decided_is_said(parameters, words):
 
 
 def test_other_bad_input():
-    with pytest.raises(LabelError, match="no class 'z'"):
+    with pytest.raises(LabelError, match="class 'z'"):
         Decision(classes=["a", "b", "z"]).decide(P3)
     with pytest.raises(InputError, match=r"row 0 sum to 0\.9"):
         Decision().decide([[0.4, 0.5]])
     with pytest.raises(InputError, match="3 columns, expected 2"):
         Decision(classes=["a", "b"]).decide([[0.2, 0.3, 0.5]])
-    with pytest.raises(ParameterError, match="classes: 0 and 1"):
+    with pytest.raises(ParameterError, match="0 and 1"):
         Decision(COSTS).decide([[0.5, 0.5]])
-    with pytest.raises(InputError, match="own values for 4 rows, but the posterior has 1 rows"):
+    with pytest.raises(InputError, match="4 rows"):
         Decision(np.ones((4, 3, 2)), ["x", "y"]).decide(P3)
-    with pytest.raises(LabelError, match=r"'z', which is not among the classes .*row 0"):
+    with pytest.raises(LabelError, match=r"'z'.*row 0"):
         Decision().total_risk(P3, ["z"])
-    with pytest.raises(InputError, match="Columns differ in length"):
+    with pytest.raises(InputError, match="length"):
         Decision().total_risk(P3, ["a", "b"])
-    with pytest.raises(ParameterError, match="abstaining has no cost: give reject_cost="):
+    with pytest.raises(ParameterError, match="reject_cost"):
         Decision(thresholds=0.9).total_risk(P3)
-    with pytest.raises(ParameterError, match="abstaining has no cost: give reject_cost="):
+    with pytest.raises(ParameterError, match="reject_cost"):
         Decision(thresholds=0.9).total_risk(P3, ["a"])
-    with pytest.raises(ParameterError, match="priors of the training rows"):
+    with pytest.raises(ParameterError, match="priors"):
         Decision(rule="ml").decide([[0.5, 0.5]])
-    with pytest.raises(ParameterError, match="rule='prior' needs class priors"):
+    with pytest.raises(ParameterError, match="rule='prior'"):
         Decision(rule="prior").decide([[0.5, 0.5]])
-    with pytest.raises(InputError, match="row=3, but the posterior has 1 rows"):
+    with pytest.raises(InputError, match="row=3"):
         Decision().explain(P3, 3)
 
 

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import cross_val_predict
 
-from discriminant import AutoClassifier, LogisticRegression
+from discriminant import AutoClassifier, LogisticRegression, OrdinalLogisticRegression
 from discriminant.data import as_rows, labelled_rows
 from discriminant.errors import DegenerateDataError, LabelError, ParameterError
 from discriminant.estimators.auto import (
@@ -91,8 +92,8 @@ def test_shapes_are_found_that_lines_miss():
     assert auto.score(new, truth) > 0.85 > line.score(new, truth)
     weights = {member.name: member.weight for member in auto.members_}
     assert weights["ridge"] + weights["lasso"] < 0.1
-    assert list(weights) == [*FAMILIES, "baseline"]
-    assert "A pool of" in str(auto.describe())
+    assert list(weights) == [*(name for name in FAMILIES if name != "ordinal"), "baseline"]
+    assert "Pool: " in str(auto.describe())
     held_out = -np.mean(np.log(auto.predict_proba(new)[np.arange(2000), (truth == "out").astype(int)]))
     assert auto.loss_ == pytest.approx(held_out, rel=0.25)
 
@@ -103,7 +104,7 @@ def test_one_family_can_be_asked_for():
     chosen = max(best.members_, key=lambda member: member.weight)
     assert chosen.weight == pytest.approx(1 - 1e-4)
     assert chosen.loss == min(member.loss for member in best.members_)
-    assert best.describe().words().startswith(chosen.name)
+    assert best.describe().words().startswith(f"Selected: {chosen.name}.")
     assert [m.name for m in AutoClassifier(["rda"]).fit(X, y).members_] == ["rda", "baseline"]
 
 
@@ -198,7 +199,7 @@ def test_odd_rows_have_an_answer(change):
 
 
 def test_classes_of_one_row_each_are_refused():
-    with pytest.raises(DegenerateDataError, match="none can be held out"):
+    with pytest.raises(DegenerateDataError, match="row"):
         AutoClassifier().fit(np.eye(3), [0, 1, 2])
 
 
@@ -270,9 +271,68 @@ def test_the_best_family_shows_its_coefficients():
 
 def test_splines_need_values():
     X, _ = ring()
-    with pytest.raises(DegenerateDataError, match="values enough"):
+    with pytest.raises(DegenerateDataError, match="values"):
         spline_basis((X > 0).astype(float), 6)
     basis = spline_basis(X, 6)
     made = basis.expand(X)
     assert made.shape[1] == 3 + 3 * (8 - 1)
     assert np.linalg.matrix_rank(np.column_stack([made, np.ones(len(X))])) == 3 * 7 + 1
+
+
+def grades(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.digitize(X[:, 0] - X[:, 1] + rng.logistic(size=n), [-1, 1])
+    return X, np.array(["low", "medium", "high"])[y]
+
+
+def test_an_order_adds_the_ordinal_family():
+    X, y = grades()
+    order = ["low", "medium", "high"]
+    given = AutoClassifier("linear", classes_order=order).fit(X, y)
+    declared = AutoClassifier("linear").fit(X, pd.Categorical(y, order, ordered=True))
+    without = AutoClassifier("linear").fit(X, y)
+    for model in (given, declared):
+        assert "ordinal" in [member.name for member in model.members_]
+        assert model.classes_order_.tolist() == order
+        assert given.predict_proba(X) == pytest.approx(model.predict_proba(X))
+    assert "ordinal" not in [member.name for member in without.members_]
+    assert not hasattr(without, "classes_order_")
+    assert given.loss_ < without.loss_ + 0.005
+
+
+def test_the_ordinal_family_is_an_adjacent_categories_ridge():
+    X, y = grades()
+    y = np.array([{"low": 0, "medium": 2, "high": 1}[label] for label in y])
+    model = AutoClassifier(["ordinal"], choose="best", classes_order=[0, 2, 1]).fit(X, y)
+    alpha = model.members_[0].settings["alpha"]
+    expected = OrdinalLogisticRegression(form="adjacent", alpha=alpha, classes_order=[0, 2, 1]).fit(X, y)
+    assert model.predict_proba(X) == pytest.approx(expected.predict_proba(X), abs=2e-3)
+    # scores of neighbouring classes differ by the same coefficients
+    low, high, medium = model.coef_
+    assert high - medium == pytest.approx(medium - low)
+    held = cross_val_predict(expected, X, y, cv=5, method="predict_proba")
+    losses = -np.log(held[np.arange(len(y)), y])
+    assert model.members_[0].loss == pytest.approx(losses.mean(), abs=0.02)
+
+
+def test_wrong_orders_and_two_classes():
+    X, y = grades()
+    with pytest.raises(LabelError):
+        AutoClassifier(classes_order=["low", "medium"]).fit(X, y)
+    with pytest.raises(ParameterError):
+        AutoClassifier(classes_order="low").fit(X, y)
+    with pytest.raises(DegenerateDataError, match="classes_order"):
+        AutoClassifier(["ordinal"]).fit(X, y)
+    two = AutoClassifier("linear", classes_order=[False, True]).fit(X, y == "high")
+    assert "ordinal" not in [member.name for member in two.members_]
+
+
+def test_the_ordinal_family_of_sparse_and_weighted_rows():
+    X, y = grades()
+    X = np.where(np.abs(X) < 0.3, 0, X)
+    model = AutoClassifier(["ordinal"], classes_order=["low", "medium", "high"])
+    weight = np.arange(len(y)) % 3 + 1
+    dense = model.fit(X, y, sample_weight=weight).predict_proba(X)
+    sparse = model.fit(sp.csr_matrix(X), y, sample_weight=weight).predict_proba(sp.csr_matrix(X))
+    assert sparse == pytest.approx(dense, abs=0.01)

@@ -9,8 +9,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
 from discriminant import LeastSquaresClassifier, SupportVectorClassifier
-from discriminant.data import labelled_rows
-from discriminant.estimators.calibration import sigmoid_curve, stratified_folds
+from discriminant.estimators.calibration import sigmoid_curve
 
 RNG = np.random.default_rng(0)
 
@@ -35,16 +34,6 @@ def test_probabilities_are_those_of_scikit_learn(kind, method, n_classes, weight
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-6)
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-
-
-@pytest.mark.parametrize("n_folds", [2, 5])
-def test_folds_are_those_of_scikit_learn(n_folds):
-    X, y = rows(4)
-    codes = labelled_rows(X, y).codes
-    expected = StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y)
-    for (train, held), (train_there, held_there) in zip(stratified_folds(codes, n_folds), expected, strict=True):
-        assert_array_equal(train, train_there)
-        assert_array_equal(held, held_there)
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-8, 1.0, 1e8, 1e150])

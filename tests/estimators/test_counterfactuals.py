@@ -99,10 +99,10 @@ def test_columns_that_may_not_change_do_not():
     model = LinearDiscriminantAnalysis().fit(X, y)
     found = nearest_changes(model, X[0], *around(X), fixed=["x0", "x2"])
     assert {name for one in (*found.single, found.joint) for name in one.columns} == {"x1"}
-    with pytest.raises(ParameterError, match="no columns of the model"):
+    with pytest.raises(ParameterError, match="fixed"):
         nearest_changes(model, X[0], *around(X), fixed=["x9"])
     assert "no change" in str(nearest_changes(model, X[0], *around(X), fixed=["x0", "x1", "x2"]))
-    with pytest.raises(ParameterError, match="3 columns"):
+    with pytest.raises(ParameterError, match="3"):
         nearest_changes(model, X[0, :2], *around(X))
 
 
@@ -133,5 +133,5 @@ def test_levels_change_to_levels():
     change = next(one for one in found.single if one.columns == ("colour",))
     assert (change.before, change.distance, change.label) == (("red",), 1.0, "no")
     assert change.after[0] in ("green", "blue")
-    assert "What would turn yes" in str(found)
+    assert "decision yes" in str(found)
     assert list(found.to_frame("pandas")["column"]) == [one.columns[0] for one in found.single]

@@ -144,7 +144,7 @@ def test_margins_are_calibrated_when_asked(method):
 def test_what_another_package_cannot_answer_is_our_error():
     X, y = normal_classes(K=2)
     model = DecisionClassifier(RidgeClassifier(), calibration="isotonic", cv=3).fit(X, y)
-    with pytest.raises(InputError, match=r"no probabilities for these rows.*NaN"):
+    with pytest.raises(InputError, match="NaN"):
         model.predict(np.where(X > 0, X, np.nan))
 
 
@@ -153,7 +153,7 @@ def test_margins_are_refused_and_a_fitted_model_stays_as_it_was():
     model = DecisionClassifier(LinearDiscriminantAnalysis()).fit(X, y)
     before = model.predict(X)
     model.set_params(estimator=LinearSVC())
-    with pytest.raises(ParameterError, match="LinearSVC gives margins, which are not probabilities"):
+    with pytest.raises(ParameterError, match="LinearSVC"):
         model.fit(X, y)
     assert_array_equal(model.predict(X), before)
 
@@ -207,17 +207,17 @@ def test_bad_input():
         DecisionClassifier(lda).predict(X)
     with pytest.raises(NotFittedError):
         DecisionClassifier(lda).risk(X)
-    with pytest.raises(ParameterError, match="misses the true class 2"):
+    with pytest.raises(ParameterError, match="costs"):
         DecisionClassifier(lda, {0: {1: 1}, 1: {0: 1}}).fit(X, y)
-    with pytest.raises(ParameterError, match="calibration must be one of None"):
+    with pytest.raises(ParameterError, match="calibration"):
         DecisionClassifier(lda, calibration="beta").fit(X, y)
-    with pytest.raises(WeightError, match="KNeighborsClassifier does not take sample_weight"):
+    with pytest.raises(WeightError, match=r"KNeighborsClassifier.*sample_weight"):
         DecisionClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(y)))
-    with pytest.raises(ParameterError, match="give them in one place"):
+    with pytest.raises(ParameterError, match="priors"):
         DecisionClassifier(lda, Decision(priors=[0.2, 0.3, 0.5]), priors=[0.2, 0.3, 0.5]).fit(X, y)
-    with pytest.raises(ParameterError, match="priors must sum to 1"):
+    with pytest.raises(ParameterError, match="priors"):
         DecisionClassifier(lda, priors=[0.2, 0.3, 0.6]).fit(X, y)
-    with pytest.raises(LabelError, match=r"9, which is not among the classes .*row 0"):
+    with pytest.raises(LabelError, match=r"9.*row 0"):
         DecisionClassifier(lda).fit(X, y).score(X, np.full(len(y), 9))
-    with pytest.raises(ParameterError, match=r"which is not a class\. Classes: \[0, 1, 2\]"):
+    with pytest.raises(ParameterError, match=r"\[0, 1, 2\]"):
         DecisionClassifier(lda, Decision(thresholds={"a": 0.2})).fit(X, y)

@@ -153,7 +153,7 @@ def test_class_covariances_chosen_by_cross_validation_are_there_for_every_table(
     model = QuadraticDiscriminantAnalysis(shrinkage="cv").fit(X, y)
     assert model.shrinkage_[0] > 0
     X, y = np.concatenate((X, [[9.0, 9.0, 9.0]], rng.normal(size=(1, 3)))), np.append(y, [3, 4])
-    with pytest.warns(DiscriminantWarning, match="Class (3|4) has no covariance of its own"):
+    with pytest.warns(DiscriminantWarning, match="class (3|4)"):
         model = QuadraticDiscriminantAnalysis(shrinkage="cv").fit(X, y)
     assert model.predict([[9.0, 9.0, 9.0]]) == 3
     assert_allclose(model.covariances_[3], model.covariances_[4])
@@ -195,7 +195,7 @@ class TestAsTextbooksWriteIt:
             half = 0.5 * np.log(np.linalg.eigvalsh(model.covariances_[k])).sum()
             wanted = np.log(model.priors_[k]) - half - 0.5 * (sphered**2).sum(axis=1)
             assert_allclose(model.delta(self.X)[:, k], wanted, rtol=1e-8, atol=1e-9)
-        with pytest.raises(LabelError, match="not a class"):
+        with pytest.raises(LabelError, match="none"):
             model.sphere(self.X, "none")
 
     @pytest.mark.parametrize("kind", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, GaussianNB])
@@ -214,5 +214,5 @@ class TestAsTextbooksWriteIt:
         X = np.column_stack((self.X, self.X.sum(axis=1)))
         with pytest.warns(CollinearityWarning):
             model = LinearDiscriminantAnalysis().fit(X, self.y)
-        with pytest.raises(DegenerateDataError, match=r"singular \(3 of 4"):
+        with pytest.raises(DegenerateDataError, match="rank 3 of 4"):
             model.log_density(X)

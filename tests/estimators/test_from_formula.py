@@ -165,7 +165,7 @@ def test_what_training_had_not_is_treated_as_the_schema_says():
     frame = people()
     model = LogisticRegression.from_formula("ill ~ sex + ns(age, 3)", frame)
     rows = frame[:4].assign(sex=["f", "m", "new", "f"], age=50.0)
-    with pytest.warns(DiscriminantWarning, match="a level not seen in training"):
+    with pytest.warns(DiscriminantWarning, match=r"'sex'.*'new'"):
         scores = model.decision_function(rows)
     share = (frame.sex == "m").mean()
     np.testing.assert_allclose(scores[2], (1 - share) * scores[0] + share * scores[1], rtol=1e-10)
@@ -182,13 +182,13 @@ def test_what_training_had_not_is_treated_as_the_schema_says():
 def test_rows_with_gaps_are_left_out_or_marked():
     frame = people()
     frame.loc[:19, "age"] = np.nan
-    with pytest.warns(DiscriminantWarning, match="20 rows with missing values were left out"):
+    with pytest.warns(DiscriminantWarning, match="20 rows with missing values"):
         model = LogisticRegression.from_formula("ill ~ ns(age, 3) + sex", frame)
     complete = LogisticRegression.from_formula("ill ~ ns(age, 3) + sex", frame[20:])
     np.testing.assert_array_equal(model.coef_, complete.coef_)
-    with pytest.raises(InputError, match="Column 'age' has 20 missing values"):
+    with pytest.raises(InputError, match=r"'age'.*20"):
         model.predict(frame)
-    with pytest.raises(InputError, match="missing values are refused"):
+    with pytest.raises(InputError, match="missing"):
         LogisticRegression.from_formula("ill ~ age", frame, missing="refuse")
     marked = LogisticRegression.from_formula("ill ~ ns(age, 3) + sex", frame, missing="indicator")
     assert marked.feature_names_in_[-1] == "age=(missing)"
@@ -200,14 +200,14 @@ def test_rows_with_gaps_are_left_out_or_marked():
 def test_logarithms_of_what_has_none_name_the_row():
     frame = people()
     model = LogisticRegression.from_formula("ill ~ log(dose)", frame)
-    with pytest.raises(InputError, match="log is not defined in row 2 of these, where 'dose' is -1"):
+    with pytest.raises(InputError, match=r"log.*row 2.*'dose'.*-1"):
         model.predict(frame[:5].assign(dose=[1.0, 2.0, -1.0, 0.0, 1.0]))
 
 
 def test_only_models_with_offsets_take_them():
     frame = people()
     for kind in (LinearDiscriminantAnalysis, SupportVectorClassifier):
-        with pytest.raises(ParameterError, match="takes no offset"):
+        with pytest.raises(ParameterError, match="offset"):
             kind.from_formula("ill ~ age + offset(dose)", frame)
 
 
@@ -242,7 +242,7 @@ def test_files_keep_all_that_answers_need(tmp_path, monkeypatch):
     again = load(tmp_path / "model.dsc")
     np.testing.assert_array_equal(again.predict_proba(frame), expected)
     assert again.formula_.formula == FORMULA
-    with pytest.raises(DependencyError, match="Formulas need the package formulaic"):
+    with pytest.raises(DependencyError, match="formulaic"):
         LogisticRegression.from_formula(FORMULA, frame)
 
 
@@ -308,7 +308,7 @@ def test_the_intercept_is_the_formulas():
     assert not LogisticRegression.from_formula("ill ~ age - 1", frame).fit_intercept
     without = LogisticRegression.from_formula("ill ~ sex", frame, fit_intercept=False)
     assert without.feature_names_in_.tolist() == ["sex=f", "sex=m"]
-    with pytest.raises(ParameterError, match="always has an intercept"):
+    with pytest.raises(ParameterError, match="formula"):
         LinearDiscriminantAnalysis.from_formula("ill ~ age - 1", frame)
 
 
@@ -327,7 +327,7 @@ def test_tables_of_coefficients_and_contributions_speak_of_terms_and_columns():
     found = contributions(model, row, model.formula_.middle, model.encoder_.schema_.sources)
     assert {part.column for part in found.rows} == {"age", "sex"}
     np.testing.assert_allclose(found.lead, abs(model.decision_function(frame[:1])[0]))
-    with pytest.raises(ParameterError, match="terms of a formula"):
+    with pytest.raises(ParameterError, match="formula"):
         nomogram(model, model.formula_.lowest, model.formula_.highest)
 
 
@@ -383,20 +383,20 @@ def test_effects_without_a_formula_and_effects_that_are_none():
     plain = LogisticRegression().fit(frame[["age", "dose"]], frame.ill)
     first, *_, last = plain.effect("age").points
     np.testing.assert_allclose(last.estimate - first.estimate, plain.coef_[0, 0] * np.ptp(frame.age))
-    with pytest.raises(ColumnError, match="no column 'agee'"):
+    with pytest.raises(ColumnError, match="'agee'"):
         plain.effect("agee")
-    with pytest.raises(ParameterError, match="holds numbers"):
+    with pytest.raises(ParameterError, match="values"):
         plain.effect("age", at="old")
-    with pytest.raises(ParameterError, match="L1"):
+    with pytest.raises(ParameterError, match="alpha"):
         LogisticRegression.from_formula("ill ~ age", frame, alpha=0.1, l1_ratio=1.0).effect("age")
-    with pytest.raises(ColumnError, match="'9' is no level of 'race'"):
+    with pytest.raises(ColumnError, match=r"'9'.*'race'"):
         LogisticRegression.from_formula("ill ~ C(race)", frame).effect("race", at=9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         separated = LogisticRegression.from_formula(
             "ill ~ age + copy", frame.assign(copy=2 * frame.ill + frame.age / 99)
         )
-    with pytest.raises(DegenerateDataError, match="infinite"):
+    with pytest.raises(DegenerateDataError, match="firth"):
         separated.effect("age")
 
 

@@ -86,16 +86,16 @@ def test_it_is_an_estimator_that_learns_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("ask", "error", "message"),
     [
-        (lambda: LinearClassifier([0, 0]).distance(POINTS), ParameterError, "coef is 0"),
-        (lambda: LinearClassifier([1, np.nan]).predict(POINTS), ParameterError, "coef must be finite"),
-        (lambda: LinearClassifier([1, 1], [1, 2]).predict(POINTS), ParameterError, "intercept must be 1"),
-        (lambda: LinearClassifier([1, 1], classes="a").predict(POINTS), ParameterError, "2 different labels"),
-        (lambda: LINE.predict(POINTS[:, :1]), ColumnError, "X has 1 columns"),
+        (lambda: LinearClassifier([0, 0]).distance(POINTS), ParameterError, "coef"),
+        (lambda: LinearClassifier([1, np.nan]).predict(POINTS), ParameterError, "coef"),
+        (lambda: LinearClassifier([1, 1], [1, 2]).predict(POINTS), ParameterError, "intercept"),
+        (lambda: LinearClassifier([1, 1], classes="a").predict(POINTS), ParameterError, "classes"),
+        (lambda: LINE.predict(POINTS[:, :1]), ColumnError, r"1.*2|2.*1"),
         (lambda: LINE.losses(POINTS, ["below", "above", "beside"]), LabelError, "beside"),
         (lambda: LINE.losses(POINTS, ["below"] * 3, "cubic"), ParameterError, "loss"),
-        (lambda: LinearClassifier(np.eye(3), np.zeros(3)).distance(np.eye(3)), LabelError, "two classes"),
+        (lambda: LinearClassifier(np.eye(3), np.zeros(3)).distance(np.eye(3)), LabelError, "3"),
         (lambda: LinearClassifier.of(QuadraticDiscriminantAnalysis().fit(*normal_classes(40, 2, 2, 0))),
-         ParameterError, "no scores that are linear"),
+         ParameterError, "QuadraticDiscriminantAnalysis"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(ask, error, message):

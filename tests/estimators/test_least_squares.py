@@ -97,5 +97,5 @@ def test_calibrated_fitted_values_are_probabilities_learned_from_held_out_rows()
     crossed = cross_validate({"LS": LeastSquaresClassifier(calibration="sigmoid")}, X, y, cv=3)
     assert crossed.mean("LS", "log_loss") < np.log(3)
     model.partial_fit(X, y)
-    with pytest.raises(NotReadyError, match="Fit again"):
+    with pytest.raises(NotReadyError, match="calibration"):
         model.predict_proba(X)

@@ -27,7 +27,7 @@ from discriminant.errors import (
     SeparationWarning,
     WeightError,
 )
-from discriminant.estimators import logistic
+from discriminant.estimators import logistic_cv
 
 SMOOTH = ("newton", "lbfgs", "newton-cg", "gradient", "sgd", "coordinate")
 
@@ -249,7 +249,7 @@ def test_intervals_are_a_table():
     table = found.to_frame()
     assert list(table.columns) == ["outcome", "term", "low", "high"]
     assert len(table) == len(list(found)) == len(str(found).splitlines()) - 2
-    assert str(found).startswith("Intervals of 90 % (wald)")
+    assert str(found).startswith("Confidence intervals, 90 % (wald)")
 
 
 def test_summary_prints_and_gives_frames():
@@ -305,7 +305,7 @@ def test_what_a_ridge_cannot_hold_is_refused():
 
 def test_l1_refuses():
     X, y = rows()
-    with pytest.raises(ParameterError, match="L1"):
+    with pytest.raises(ParameterError, match="l1_ratio"):
         LogisticRegression(alpha=0.1, l1_ratio=1.0).fit(X, y).summary()
 
 
@@ -378,7 +378,7 @@ def test_early_stopping_stops_early():
     assert model.solution_.reason == "early stopping"
     with pytest.raises(ParameterError, match="sgd"):
         LogisticRegression(early_stopping=True, solver="newton").fit(X, y)
-    with pytest.raises(ParameterError, match="cannot do the penalty 'l1'"):
+    with pytest.raises(ParameterError, match="l1"):
         LogisticRegression(0.1, l1_ratio=1.0, early_stopping=True).fit(X, y)
 
 
@@ -441,14 +441,14 @@ def test_cross_validation_chooses_by_held_out_loss():
 @pytest.mark.parametrize(("standardize", "passes"), [(True, 1), (False, 0)])
 def test_cross_validation_takes_the_units_of_columns_once(standardize, passes, monkeypatch):
     X, y = rows(n=80, p=3)
-    taken, column_spread = [], objective.column_spread
+    taken, column_std = [], objective.column_std
 
     def counted(*args):
         taken.append(args)
-        return column_spread(*args)
+        return column_std(*args)
 
-    for module in (objective, logistic):
-        monkeypatch.setattr(module, "column_spread", counted)
+    for module in (objective, logistic_cv):
+        monkeypatch.setattr(module, "column_std", counted)
     LogisticRegressionCV(n_alphas=3, cv=3, l1_ratio=[0.0, 1.0], standardize=standardize).fit(X, y)
     assert len(taken) == passes
 
@@ -473,10 +473,10 @@ def test_marks_of_levels_are_measured_as_they_are():
     X, known = np.hstack((numbers, marks)), np.array([False, False, True, True, True])
     y = (numbers[:, 0] / 50 + 2 * marks[:, 2] + rng.logistic(size=200) > 0).astype(int)
     spread = np.append(numbers.std(axis=0), np.ones(3))
-    found = LogisticRegression(alpha=0.05).fit(as_rows(X, marks=known), y)
+    found = LogisticRegression(alpha=0.05).fit(as_rows(X, is_indicator=known), y)
     raw = LogisticRegression(alpha=0.05, standardize=False).fit(X / spread, y)
     assert_allclose(found.coef_ * spread, raw.coef_, rtol=1e-5)
-    sparse = LogisticRegression(alpha=0.05).fit(as_rows(sp.csr_matrix(X), marks=known), y)
+    sparse = LogisticRegression(alpha=0.05).fit(as_rows(sp.csr_matrix(X), is_indicator=known), y)
     assert_allclose(sparse.coef_, found.coef_, rtol=1e-5)
 
 
@@ -491,7 +491,7 @@ def test_bad_input_is_named():
             LogisticRegression(solver=solver, alpha=0.1).fit(bad, y)
     with pytest.raises(InputError, match="NaN"):
         model.fit(bad, y)
-    with pytest.raises(LabelError, match="one class"):
+    with pytest.raises(LabelError, match="class"):
         model.fit(X, np.zeros(len(y)))
     with pytest.raises(WeightError, match="zero"):
         model.fit(X, y, sample_weight=np.zeros(len(y)))
@@ -507,7 +507,7 @@ def test_bad_input_is_named():
     [
         ({"alpha": -1.0}, "alpha"),
         ({"l1_ratio": 1.5, "alpha": 1.0}, "l1_ratio"),
-        ({"solver": "magic"}, "Unknown solver 'magic'.*newton"),
+        ({"solver": "magic"}, "'magic'.*newton"),
         ({"solver": "newton", "alpha": 1.0, "l1_ratio": 0.5}, "coordinate"),
         ({"reference": 7}, "7"),
         ({"tol": 0.0}, "tol"),
@@ -542,13 +542,13 @@ def test_more_columns_than_anything_is_looked_for_still_say_that_the_classes_are
         warnings.simplefilter("always")
         model = LogisticRegression().fit(X, y)
     assert [warning.category for warning in told] == [SeparationWarning]
-    assert "every row on its own side" in str(told[0].message)
+    assert "(complete)" in str(told[0].message)
     assert (model.predict(X) == y).all()
     X[:2], y[:2] = X[0], [0, 1]  # two rows that no coefficients tell apart
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         LogisticRegression().fit(X, y)
-    assert not any("every row on its own side" in str(warning.message) for warning in told)
+    assert not any("(complete)" in str(warning.message) for warning in told)
 
 
 class TestShortOfTheOptimum:
@@ -568,7 +568,7 @@ class TestShortOfTheOptimum:
         short = model._training.total_weight * (model.solution_.objective - best.solution_.objective)
         summary = model.summary()
         first, second = str(summary).splitlines()[:2]
-        assert "not at its optimum" in first
+        assert "not converged" in first
         assert "max_iter" in second
         assert float(re.search(r"is ([\d.]+) below", second)[1]) == pytest.approx(short, rel=1e-3)
         assert all(np.isnan([row.std_error, row.z, row.p_value, row.low, row.high]).all() for row in summary.rows)
@@ -585,7 +585,7 @@ class TestShortOfTheOptimum:
             lambda: model.effect("x0"),
             lambda: model.likelihood_ratio_test(smaller),
         ):
-            with pytest.raises(NotReadyError, match=r"below its maximum.*Raise max_iter"):
+            with pytest.raises(NotReadyError, match="max_iter"):
                 ask()
         assert best.likelihood_ratio_test(smaller).p_value >= 0
 

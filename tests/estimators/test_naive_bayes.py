@@ -13,7 +13,7 @@ from scipy.stats import bernoulli, norm
 from discriminant import GaussianNB, NaiveBayes
 from discriminant.data import labelled_rows
 from discriminant.estimators import naive_bayes
-from discriminant.estimators.base import collected
+from discriminant.estimators.moment_classifier import collected
 from discriminant.estimators.naive_bayes import naive_bayes_rule
 from discriminant.folds import HeldOut
 from discriminant.moments.statistic import ClassMoments
@@ -191,7 +191,7 @@ def test_coded_rows_may_be_constant_rare_and_in_any_units():
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_scores_at_all_poolings_are_those_of_the_rules(kind, monkeypatch):
     """Also of a class without weight, and where the rows are looked at in parts."""
-    monkeypatch.setattr(naive_bayes, "_CACHED_NUMBERS", 30)
+    monkeypatch.setattr(naive_bayes, "CACHED_VALUES", 30)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 5)), np.arange(50) % 4
     X[:, 2] = X[:, 2] > 0
@@ -199,5 +199,5 @@ def test_scores_at_all_poolings_are_those_of_the_rules(kind, monkeypatch):
     moments = collected(data, ClassMoments(4, 5, "diagonal"), 1)
     columns = naive_bayes._Columns.of_rows(data.rows, moments)
     found = columns.scores(data.rows.block(0, 50), moments)
-    for own, pooling in zip(found.swapaxes(0, 1), naive_bayes._POOLINGS, strict=True):
+    for own, pooling in zip(found.swapaxes(0, 1), naive_bayes.POOLINGS, strict=True):
         assert_allclose(own, columns.rule(moments, pooling).scores(X), rtol=1e-12)

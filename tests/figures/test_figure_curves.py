@@ -10,6 +10,7 @@ from pictures import legend, named, sound, subtitle, trees
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.errors import InputError
 from discriminant.evaluation import CalibrationBins, ConfusionMatrix, evaluate, roc, wilson_interval
+from discriminant.evaluation.intervals import RANGE_MARK
 from discriminant.figures import (
     calibration_curve,
     confusion,
@@ -38,21 +39,22 @@ def test_roc_curves_are_those_of_the_evaluation(evaluation):
         assert_array_equal(trace.x, curve.fpr)
         assert_array_equal(trace.y, curve.tpr)
         assert_array_equal(trace.customdata, curve.thresholds)
-        low, high = curve.auc_interval()
-        assert trace.name == f"{label}: AUC {curve.auc:.3f} ({low:.3f} to {high:.3f})"
+        found = curve.auc_interval()
+        mark = RANGE_MARK if found.is_range else ""
+        assert trace.name == f"{label}: AUC {curve.auc:.3f} ({found.low:.3f} to {found.high:.3f}){mark}"
 
 
 def test_precision_recall_curves_are_those_of_the_evaluation(evaluation):
-    figure = sound(precision_recall_curve(evaluation.precision_recall, level=0.9))
-    for label, curve in by_class(evaluation.precision_recall).items():
-        trace = named(figure, f"{label}: average precision {curve.average_precision:.3f}")
+    figure = sound(precision_recall_curve(evaluation.roc, level=0.9))
+    for label, curve in by_class(evaluation.roc).items():
+        trace = named(figure, f"{label}: AP {curve.average_precision:.3f}")
         assert_array_equal(trace.x, curve.recall)
         assert_array_equal(trace.y, curve.precision)
-        assert trace.line.shape == "hv"
+        assert trace.line.shape == "vh"
         (share,) = [other.y[0] for other in figure.data if other.name == label]
         assert_allclose(share, curve.ranked.n_positive / 100)
         # The area below the steps is the average precision.
-        assert_allclose(-np.diff(trace.x) @ trace.y[:-1], curve.average_precision)
+        assert_allclose(np.diff(trace.x) @ trace.y[1:], curve.average_precision)
 
 
 def test_a_class_without_rows_has_no_curve_but_a_line_in_the_legend():
@@ -60,11 +62,11 @@ def test_a_class_without_rows_has_no_curve_but_a_line_in_the_legend():
     model = LinearDiscriminantAnalysis().fit(X, y)
     two = y != "cedar"
     found = evaluate(model, X[two], y[two])
-    for figure in (roc_curve(found.roc), precision_recall_curve(found.precision_recall)):
-        assert any(name == "cedar: no curve, no row is of class 'cedar'" for name in legend(sound(figure)))
+    for figure in (roc_curve(found.roc), precision_recall_curve(found.roc)):
+        assert any(name == "cedar: undefined, no row is of class 'cedar'" for name in legend(sound(figure)))
     one = y == "ash"
     nothing = roc(y[one], np.zeros(one.sum()), positive="ash", classes=["ash", "birch"])
-    assert legend(sound(roc_curve(nothing)))[1:] == ["ash: no curve, every row is of class 'ash'"]
+    assert legend(sound(roc_curve(nothing)))[1:] == ["ash: undefined, every row is of class 'ash'"]
     figure = sound(cost_curve(nothing))
     assert not figure.data
     assert "every row is of class" in figure.layout.annotations[0].text.replace("<br>", " ")
@@ -73,7 +75,7 @@ def test_a_class_without_rows_has_no_curve_but_a_line_in_the_legend():
 def test_micro_averaged_curves_are_drawn_too():
     X, y = trees(3)
     found = evaluate(LinearDiscriminantAnalysis().fit(X, y), X, y)
-    assert named(sound(roc_curve(found.roc.micro)), "all classes together: AUC").y[-1] == 1
+    assert named(sound(roc_curve(found.roc.micro)), "all classes: AUC").y[-1] == 1
 
 
 def test_long_curves_are_thinned_and_keep_their_course():
@@ -85,8 +87,7 @@ def test_long_curves_are_thinned_and_keep_their_course():
     assert len(trace.x) <= 1_001
     assert (trace.x[0], trace.y[0], trace.x[-1], trace.y[-1]) == (0, 0, 1, 1)
     assert_allclose(np.trapezoid(trace.y, trace.x), curve.auc, atol=1e-3)
-    assert f"of {len(curve.fpr):,} thresholds" in subtitle(figure)
-    assert "thresholds" in subtitle(precision_recall_curve(curve.precision_recall))
+    assert len(precision_recall_curve(curve).data[0].x) <= 1_001
     assert len(cost_curve(curve).data[0].x) <= 1_001
 
 
@@ -106,7 +107,7 @@ def test_calibration_is_that_of_the_bins_with_wilsons_intervals(evaluation, by):
     figure = sound(calibration_curve(evaluation.calibration, n_bins=5, by=by))
     for label, bins in evaluation.calibration.items():
         coarse = bins.rebinned(5, by)
-        trace = named(figure, f"{label}: {error_words(coarse)}")
+        trace = named(figure, f"{label}: calibration {error_words(coarse)}")
         assert_array_equal(trace.x, coarse.predicted)
         assert_array_equal(trace.y, coarse.observed)
         ends = [wilson_interval(share, n) for share, n in zip(coarse.observed, coarse.weight, strict=True)]
@@ -127,12 +128,12 @@ def test_the_confusion_matrix_shows_counts_and_shares_of_the_truth(evaluation):
     figure = sound(confusion(matrix))
     (cells,) = figure.data
     assert_array_equal(cells.z, matrix.normalised("truth"))
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("prediction", "truth")
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("Predicted class", "True class")
     assert list(figure.layout.yaxis.ticktext) == matrix.classes.tolist()
-    assert figure.layout.yaxis.autorange == "reversed"
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
     share = matrix.counts[0, 1] / matrix.counts[0].sum()
     assert cells.text[0][1] == f"{matrix.counts[0, 1]}<br>{100 * share:.1f} %"
-    assert cells.customdata[0][1].startswith(f"{matrix.counts[0, 1]} rows that are ash were predicted birch")
+    assert cells.customdata[0][1].startswith(f"true ash, predicted birch<br>{matrix.counts[0, 1]}<br>")
 
 
 def test_a_confusion_matrix_with_abstaining_weights_and_a_class_without_rows():
@@ -141,7 +142,7 @@ def test_a_confusion_matrix_with_abstaining_weights_and_a_class_without_rows():
     assert list(figure.layout.xaxis.ticktext) == ["a", "b", "abstain"]
     assert figure.data[0].text[0] == ["1.5<br>42.9 %", "0<br>0.0 %", "2<br>57.1 %"]
     assert figure.data[0].text[1] == ["0", "0", "0"]
-    assert figure.data[0].customdata[1][0] == "no row is b"
+    assert "true b" in figure.data[0].customdata[1][0]
 
 
 def test_many_classes_leave_the_cells_without_numbers():
@@ -178,7 +179,7 @@ def test_the_cost_curve_is_the_mean_cost_and_its_marker_the_best_threshold(costs
 def test_calling_nobody_positive_can_be_the_best():
     curve = roc([0, 0, 1], [0.3, 0.9, 0.1])
     figure = sound(cost_curve(curve, cost_fp=100.0))
-    assert "calling no row 1" in subtitle(figure)
+    assert figure.data[1].x[0] == figure.data[0].x[-1]
     assert math.isfinite(figure.data[1].x[0])
 
 
@@ -193,7 +194,7 @@ def test_risk_and_coverage_are_those_of_the_evaluation(evaluation):
     (line,) = figure.data
     assert_array_equal(line.x, evaluation.risk_coverage.coverage)
     assert_array_equal(line.y, evaluation.risk_coverage.risk)
-    assert f"{evaluation['error_rate'].value:.1%} errors" in subtitle(figure)
+    assert f"{evaluation['error_rate'].value:.1%}" in subtitle(figure)
 
 
 @pytest.mark.parametrize(
@@ -202,16 +203,16 @@ def test_risk_and_coverage_are_those_of_the_evaluation(evaluation):
 def test_other_things_are_refused_by_name(draw):
     X, y = trees(2)
     evaluation = evaluate(LinearDiscriminantAnalysis().fit(X, y), X, y)
-    with pytest.raises(InputError, match=f"figures.{draw.__name__} draws a .*, got Evaluation"):
+    with pytest.raises(InputError, match=f"figures.{draw.__name__} .*Evaluation"):
         draw(evaluation)
 
 
 def test_the_cost_curve_of_many_classes_asks_for_one():
     X, y = trees(3)
     found = evaluate(LinearDiscriminantAnalysis().fit(X, y), X, y)
-    with pytest.raises(InputError, match=r"got Rocs.*roc\[label\]"):
+    with pytest.raises(InputError, match="got ClassCurves"):
         cost_curve(found.roc)
-    assert named(sound(cost_curve(found.roc["birch"])), "least cost").y[0] >= 0
+    assert named(sound(cost_curve(found.roc["birch"])), "optimal threshold").y[0] >= 0
 
 
 def test_the_error_of_calibration_is_that_of_the_bins_drawn():
@@ -220,5 +221,5 @@ def test_the_error_of_calibration_is_that_of_the_bins_drawn():
     p = rng.beta(0.3, 2, 300)
     coarse = CalibrationBins.of(rng.random(300) < p, p).rebinned(10, by="width")
     assert abs(coarse.ece(10) - coarse.ece(None)) > 1e-3
-    trace = named(calibration_curve(coarse), f"outcome: {error_words(coarse)}")
+    trace = named(calibration_curve(coarse), f"outcome: calibration {error_words(coarse)}")
     assert_array_equal(trace.x, coarse.predicted)

@@ -56,7 +56,7 @@ def test_many_updates_are_subsampled_said_so_and_small():
     assert f"40 of {total:,} steps are shown" in subtitle(figure)
     assert frame_words(figure.frames[-1]).startswith(f"Update {total - 1:,} of")
     assert max(len(json.dumps(frame.to_plotly_json())) for frame in figure.frames) < 2_000
-    kept = next(trace for trace in figure.data if trace.name == "line that is kept")
+    kept = next(trace for trace in figure.data if trace.name == "fitted model")
     assert_allclose(np.column_stack((kept.x, kept.y)) @ model.coef_[0] + model.intercept_[0], 0, atol=1e-9)
 
 
@@ -77,10 +77,10 @@ def test_traces_that_cannot_be_drawn_are_refused():
         perceptron_trace(many, X, three)
     model = Perceptron(trace=True).fit(X[::-1], y[::-1])
     last = max(step.row for step in model.trace_)
-    with pytest.raises(ParameterError, match="rows of fit"):
+    with pytest.raises(ParameterError, match="training rows"):
         perceptron_trace(model, X[:last], y[:last])
     streamed = Perceptron(trace=True).partial_fit(X, y).partial_fit(-X, y)
-    with pytest.raises(ParameterError, match="in the middle"):
+    with pytest.raises(ParameterError, match="partial_fit"):
         perceptron_trace(streamed, -X, y)
 
 
@@ -99,37 +99,6 @@ def test_the_objective_is_drawn_at_every_iteration(solver):
     assert figure.frames[-1].data[0].x[0] == len(steps) - 1
 
 
-@pytest.mark.parametrize("penalty", [{"alpha": 0.05}, {"alpha": 0.02, "l1_ratio": 1.0}], ids=["ridge", "lasso"])
-@pytest.mark.parametrize(("p", "fit_intercept"), [(2, True), (2, False), (1, True)])
-def test_contours_are_the_objective_and_the_way_leads_over_them(p, fit_intercept, penalty):
-    X, y = trees(2, p=2)
-    X = X[:, :p] * 3 + 5
-    model = LogisticRegression(**penalty, fit_intercept=fit_intercept, trace=True).fit(X, y)
-    figure = sound(descent_trace(model))
-    (contour,) = [trace for trace in figure.data if trace.type == "contour"]
-    steps = model.solution_.trace
-    way = figure.frames[-1].data[1]
-    assert_allclose(np.column_stack((way.x, way.y)), [step.theta[0, :2] for step in steps])
-
-    # The objective by hand, in the standardised columns that the solver works in.
-    scale = model._training.standardised.scale
-    centre = model._training.standardised.centre
-    sign = np.where(y == "birch", 1.0, -1.0)
-    i, j = 7, 30
-    theta = np.append(np.zeros(p), 0.0)
-    theta[: steps[-1].theta.shape[1]] = steps[-1].theta[0]
-    theta[:2] = contour.x[j], contour.y[i]
-    coef, intercept = theta[:p] / scale, theta[p] if fit_intercept else 0.0
-    loss = np.logaddexp(0, -sign * ((X - centre) @ coef + intercept)).mean()
-    alpha, share = penalty["alpha"], penalty.get("l1_ratio", 0.0)
-    coef = coef * X.std(axis=0)
-    expected = loss + alpha * ((1 - share) / 2 * coef @ coef + share * np.abs(coef).sum())
-    assert_allclose(contour.z[i, j], expected, rtol=1e-5)
-    assert contour.z.min() >= steps[-1].value - 1e-5
-    assert ("intercept as at the end" in subtitle(figure)) == (p == 2 and fit_intercept)
-    assert figure.layout.yaxis2.title.text == ("intercept" if p == 1 else "coefficient of x1, standardised")
-
-
 def test_many_iterations_are_subsampled_and_said_so():
     X, y = trees(2, p=2)
     model = LogisticRegression(alpha=1e-4, solver="gradient", trace=True, tol=1e-12).fit(X * [1, 0.5], y)
@@ -140,14 +109,8 @@ def test_many_iterations_are_subsampled_and_said_so():
     assert max(len(json.dumps(frame.to_plotly_json())) for frame in figure.frames) < 3_000
 
 
-def test_contours_of_many_rows_are_drawn_from_a_sample_and_said_so():
-    X, y = trees(2, p=2, n=15_000)
-    model = LogisticRegression(alpha=0.1, trace=True).fit(X, y)
-    assert "from one row of 3" in subtitle(descent_trace(model))
-
-
 def test_models_without_iterations_are_refused():
     X, y = trees(2)
     for model in (LogisticRegression(alpha=0.1), LinearDiscriminantAnalysis(), LogisticRegression(firth=True)):
-        with pytest.raises(ParameterError, match="kept no iterations"):
+        with pytest.raises(ParameterError, match="trace"):
             descent_trace(model.fit(X, y))

@@ -9,12 +9,24 @@ from scipy.optimize import brentq, minimize
 from scipy.stats import chi2
 
 from discriminant.errors import DegenerateDataError
-from discriminant.inference.firth import (
-    firth_binary,
-    firth_multinomial,
-    firth_profile_intervals,
-    firth_profile_p_values,
-)
+from discriminant.inference.firth import FirthData, firth_fit, firth_profile_intervals, firth_profile_p_values
+
+
+def binary(X, codes, weight=None, offset=None, **options):
+    return firth_fit(FirthData(X, codes, weight, offset), **options)
+
+
+def multinomial(X, codes, n_classes, weight=None):
+    return firth_fit(FirthData(X, codes, weight), n_classes)
+
+
+def profile_intervals(X, codes, fit, weight=None, offset=None, **options):
+    return firth_profile_intervals(FirthData(X, codes, weight, offset), fit, **options)
+
+
+def profile_p_values(X, codes, fit):
+    return firth_profile_p_values(FirthData(X, codes), fit)
+
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 NAMES = ("NV", "PI", "EH", "intercept")
@@ -66,7 +78,7 @@ def as_binary(codes):
 class TestPublishedFigures:
     def test_coefficients(self, published):
         expected, tolerance = published
-        fit = firth_binary(*endometrial())
+        fit = binary(*endometrial())
         assert fit.converged
         for j, name in enumerate(NAMES):
             assert fit.coef[j] == pytest.approx(expected["firth_coef"][name], abs=tolerance["firth_coef"])
@@ -74,17 +86,17 @@ class TestPublishedFigures:
     def test_exact_optimum(self):
         """The digits that the reference's notes give for Newton's method run to 1e-11."""
         exact = [2.9292733532, -0.0347517599, -2.6041639253, 3.7745597136]
-        np.testing.assert_allclose(firth_binary(*endometrial()).coef, exact, rtol=0, atol=2e-10)
+        np.testing.assert_allclose(binary(*endometrial()).coef, exact, rtol=0, atol=2e-10)
 
     def test_standard_errors(self, published):
         expected, tolerance = published
-        errors = np.sqrt(np.diagonal(firth_binary(*endometrial()).covariance))
+        errors = np.sqrt(np.diagonal(binary(*endometrial()).covariance))
         for j, name in enumerate(NAMES):
             assert errors[j] == pytest.approx(expected["firth_se"][name], abs=tolerance["firth_se"])
 
     def test_penalised_log_likelihood(self, published):
         expected, tolerance = published
-        fit = firth_binary(*endometrial())
+        fit = binary(*endometrial())
         assert fit.penalised_log_likelihood == pytest.approx(
             expected["firth_penalised_loglik"], abs=tolerance["firth_penalised_loglik"]
         )
@@ -92,7 +104,7 @@ class TestPublishedFigures:
     def test_profile_intervals(self, published):
         expected, tolerance = published
         X, codes = endometrial()
-        intervals = firth_profile_intervals(X, codes, firth_binary(X, codes))
+        intervals = profile_intervals(X, codes, binary(X, codes))
         for j, name in enumerate(NAMES):
             np.testing.assert_allclose(
                 intervals[j], expected["firth_ci_profile_95"][name], rtol=0, atol=tolerance["firth_ci_profile_95"]
@@ -107,7 +119,7 @@ class TestAgainstBruteForce:
         X = rng.normal((0.5, -1.0), size=(25, 2))
         codes = (X @ [1.5, -1.0] + rng.logistic(size=25) > 0).astype(int)
         coef, value = brute_force(X, as_binary(codes), 2, fit_intercept)
-        fit = firth_binary(X, codes, fit_intercept=fit_intercept)
+        fit = binary(X, codes, fit_intercept=fit_intercept)
         assert fit.converged
         np.testing.assert_allclose(fit.coef[: len(coef)], coef, atol=1e-5)
         assert fit.penalised_log_likelihood == pytest.approx(value, abs=1e-9)
@@ -118,7 +130,7 @@ class TestAgainstBruteForce:
     def test_separated(self):
         X, codes = np.array([[1.0], [2.0], [3.5], [4.0], [7.0]]), np.array([0, 0, 0, 1, 1])
         coef, value = brute_force(X, as_binary(codes), 2)
-        fit = firth_binary(X, codes)
+        fit = binary(X, codes)
         np.testing.assert_allclose(fit.coef, coef, atol=1e-5)
         assert fit.penalised_log_likelihood == pytest.approx(value, abs=1e-9)
 
@@ -128,7 +140,7 @@ class TestAgainstBruteForce:
         X, codes = rng.normal(size=(20, 1)), rng.integers(0, 3, 20)
         codes = np.where(X[:, 0] > 1, 0, codes)
         coef, value = brute_force(X, codes, 3)
-        fit = firth_multinomial(X, codes, 3)
+        fit = multinomial(X, codes, 3)
         assert fit.converged
         assert fit.coef.shape == (2, 2)
         assert fit.covariance.shape == (4, 4)
@@ -138,7 +150,7 @@ class TestAgainstBruteForce:
     def test_many_classes_separated(self):
         X, codes = np.arange(9.0)[:, None] / 2, np.repeat([0, 1, 2], 3)
         coef, value = brute_force(X, codes, 3)
-        fit = firth_multinomial(X, codes, 3)
+        fit = multinomial(X, codes, 3)
         assert fit.converged
         assert fit.penalised_log_likelihood == pytest.approx(value, abs=1e-8)
         np.testing.assert_allclose(fit.coef.ravel(), coef, atol=1e-3)
@@ -147,7 +159,7 @@ class TestAgainstBruteForce:
         """Central differences of the definition at the estimate, for more columns than a simplex search can do."""
         rng = np.random.default_rng(3)
         X, codes = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
-        fit = firth_multinomial(X, codes, 4)
+        fit = multinomial(X, codes, 4)
         for j in range(fit.coef.size):
             step = np.zeros(fit.coef.size)
             step[j] = 1e-4
@@ -156,7 +168,7 @@ class TestAgainstBruteForce:
 
     def test_covariance_is_the_inverse_information(self):
         X, codes = endometrial()
-        fit = firth_binary(X, codes)
+        fit = binary(X, codes)
         rows = np.column_stack((X, np.ones(len(X))))
         p = 1 / (1 + np.exp(-rows @ fit.coef))
         np.testing.assert_allclose(fit.covariance, np.linalg.inv(rows.T @ (rows * (p * (1 - p))[:, None])), rtol=1e-9)
@@ -168,61 +180,57 @@ class TestProfiles:
         rng = np.random.default_rng(4)
         X = rng.normal(size=(15, 1))
         codes = (X[:, 0] + rng.logistic(size=15) > 0).astype(int)
-        fit = firth_binary(X, codes)
+        fit = binary(X, codes)
 
         def loss(value):
             held = minimize(lambda b: -penalised([value, b[0]], X, as_binary(codes), 2), [0.0], tol=1e-10)
             return 2 * (fit.penalised_log_likelihood + held.fun) - chi2.ppf(0.9, 1)
 
         ends = [brentq(loss, fit.coef[0] + a, fit.coef[0] + b, xtol=1e-9) for a, b in ((-9, -1e-3), (1e-3, 9))]
-        np.testing.assert_allclose(firth_profile_intervals(X, codes, fit, level=0.9)[0], ends, atol=1e-6)
+        np.testing.assert_allclose(profile_intervals(X, codes, fit, level=0.9)[0], ends, atol=1e-6)
 
     def test_intervals_and_p_values_agree(self):
         """A coefficient whose p-value is 1 - level has 0 as an end of its interval."""
         X, codes = endometrial()
-        fit = firth_binary(X, codes)
-        for j, p_value in enumerate(firth_profile_p_values(X, codes, fit)):
-            interval = firth_profile_intervals(X, codes, fit, level=1 - p_value)[j]
+        fit = binary(X, codes)
+        for j, p_value in enumerate(profile_p_values(X, codes, fit)):
+            interval = profile_intervals(X, codes, fit, level=1 - p_value)[j]
             assert np.abs(interval / fit.coef[j]).min() < 1e-6
 
     def test_p_value_by_the_definition(self):
         X, codes = endometrial()
-        fit = firth_binary(X, codes)
+        fit = binary(X, codes)
         held = minimize(
             lambda b: -penalised([0.0, *b], X, as_binary(codes), 2), fit.coef[1:], method="BFGS", options={"gtol": 1e-6}
         )
         statistic = 2 * (fit.penalised_log_likelihood + held.fun)
-        assert firth_profile_p_values(X, codes, fit)[0] == pytest.approx(chi2.sf(statistic, 1), rel=1e-6)
+        assert profile_p_values(X, codes, fit)[0] == pytest.approx(chi2.sf(statistic, 1), rel=1e-6)
 
     def test_separated(self):
         X, codes = np.arange(10.0)[:, None], np.repeat([0, 1], 5)
-        intervals = firth_profile_intervals(X, codes, firth_binary(X, codes))
+        intervals = profile_intervals(X, codes, binary(X, codes))
         assert np.isfinite(intervals).all()
         assert intervals[0, 0] > 0
 
     def test_many_classes(self):
         """With two classes they are those of the binary model; with three, those of the classes merged cannot be."""
         X, codes = endometrial()
-        two, fit = firth_multinomial(X, 1 - codes, 2), firth_binary(X, codes)
-        np.testing.assert_allclose(
-            firth_profile_intervals(X, 1 - codes, two)[0], firth_profile_intervals(X, codes, fit), rtol=1e-7
-        )
-        np.testing.assert_allclose(
-            firth_profile_p_values(X, 1 - codes, two)[0], firth_profile_p_values(X, codes, fit), rtol=1e-7
-        )
+        two, fit = multinomial(X, 1 - codes, 2), binary(X, codes)
+        np.testing.assert_allclose(profile_intervals(X, 1 - codes, two)[0], profile_intervals(X, codes, fit), rtol=1e-7)
+        np.testing.assert_allclose(profile_p_values(X, 1 - codes, two)[0], profile_p_values(X, codes, fit), rtol=1e-7)
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
-        fit = firth_multinomial(X, codes, 3)
-        intervals = firth_profile_intervals(X, codes, fit)
+        fit = multinomial(X, codes, 3)
+        intervals = profile_intervals(X, codes, fit)
         assert intervals.shape == (2, 3, 2)
         assert (intervals[..., 0] < fit.coef).all()
         assert (intervals[..., 1] > fit.coef).all()
 
     def test_without_intercept(self):
         X, codes = endometrial()
-        fit = firth_binary(X, codes, fit_intercept=False)
-        np.testing.assert_array_equal(firth_profile_intervals(X, codes, fit)[-1], 0)
-        p_values = firth_profile_p_values(X, codes, fit)
+        fit = binary(X, codes, fit_intercept=False)
+        np.testing.assert_array_equal(profile_intervals(X, codes, fit)[-1], 0)
+        p_values = profile_p_values(X, codes, fit)
         assert np.isnan(p_values[-1])
         assert np.isfinite(p_values[:-1]).all()
 
@@ -232,19 +240,19 @@ class TestExactCases:
     def test_two_by_two_table_adds_one_half_to_each_cell(self, table):
         (a, b), (c, d) = np.array(table) + 0.5
         codes, x = np.array([1, 0, 1, 0]), np.array([[0.0], [0.0], [1.0], [1.0]])
-        fit = firth_binary(x, codes, weight=np.ravel(table))
+        fit = binary(x, codes, weight=np.ravel(table))
         np.testing.assert_allclose(fit.coef, [np.log(c * b / (d * a)), np.log(a / b)], rtol=1e-8)
 
     def test_saturated_model_of_three_classes(self):
         """For K classes Jeffreys' prior of a multinomial distribution likewise is 1/2 for each cell."""
         table = np.array([[4, 0, 2], [1, 6, 0]])
         x, codes = np.repeat([[0.0], [1.0]], 3, axis=0), np.tile([0, 1, 2], 2)
-        fit = firth_multinomial(x, codes, 3, weight=table.ravel())
+        fit = multinomial(x, codes, 3, weight=table.ravel())
         odds = np.log(table[:, :2] + 0.5) - np.log(table[:, 2:] + 0.5)
         np.testing.assert_allclose(fit.coef, np.column_stack((odds[1] - odds[0], odds[0])), rtol=1e-8)
 
     def test_a_class_without_rows(self):
-        fit = firth_binary(np.empty((7, 0)), np.zeros(7, int))
+        fit = binary(np.empty((7, 0)), np.zeros(7, int))
         np.testing.assert_allclose(fit.coef, [np.log(0.5 / 7.5)], rtol=1e-8)
 
 
@@ -254,31 +262,31 @@ class TestWhatMustNotMatter:
         X, codes, weight = rng.normal(size=(30, 2)), rng.integers(0, 3, 30), rng.integers(0, 4, 30)
         again = np.repeat(np.arange(30), weight)
         for once, repeated in (
-            (firth_multinomial(X, codes, 3, weight), firth_multinomial(X[again], codes[again], 3)),
-            (firth_binary(X, codes > 0, weight), firth_binary(X[again], codes[again] > 0)),
+            (multinomial(X, codes, 3, weight), multinomial(X[again], codes[again], 3)),
+            (binary(X, codes > 0, weight), binary(X[again], codes[again] > 0)),
         ):
             np.testing.assert_allclose(once.coef, repeated.coef, rtol=1e-8)
             np.testing.assert_allclose(once.covariance, repeated.covariance, rtol=1e-8)
             assert once.penalised_log_likelihood == pytest.approx(repeated.penalised_log_likelihood, rel=1e-12)
-        fit = firth_binary(X, codes > 0, weight)
+        fit = binary(X, codes > 0, weight)
         np.testing.assert_allclose(
-            firth_profile_intervals(X, codes > 0, fit, weight=weight),
-            firth_profile_intervals(X[again], codes[again] > 0, fit),
+            profile_intervals(X, codes > 0, fit, weight=weight),
+            profile_intervals(X[again], codes[again] > 0, fit),
             rtol=1e-7,
         )
 
     def test_two_classes_as_many(self):
         X, codes = endometrial()
-        binary, multinomial = firth_binary(X, codes), firth_multinomial(X, codes, 2)
-        np.testing.assert_allclose(multinomial.coef, -binary.coef[None], rtol=1e-9)
-        np.testing.assert_allclose(multinomial.covariance, binary.covariance, rtol=1e-9)
-        assert multinomial.penalised_log_likelihood == pytest.approx(binary.penalised_log_likelihood, abs=1e-12)
+        two, several = binary(X, codes), multinomial(X, codes, 2)
+        np.testing.assert_allclose(several.coef, -two.coef[None], rtol=1e-9)
+        np.testing.assert_allclose(several.covariance, two.covariance, rtol=1e-9)
+        assert several.penalised_log_likelihood == pytest.approx(two.penalised_log_likelihood, abs=1e-12)
 
     def test_order_of_classes(self):
         rng = np.random.default_rng(6)
         X, codes = rng.normal(size=(50, 2)), rng.integers(0, 3, 50)
-        before = firth_multinomial(X, codes, 3)
-        after = firth_multinomial(X, (codes + 1) % 3, 3)  # classes 2, 0, 1: the reference is now 1
+        before = multinomial(X, codes, 3)
+        after = multinomial(X, (codes + 1) % 3, 3)  # classes 2, 0, 1: the reference is now 1
         np.testing.assert_allclose(after.coef[0], -before.coef[1], atol=1e-9)
         np.testing.assert_allclose(after.coef[1], before.coef[0] - before.coef[1], atol=1e-9)
         assert after.penalised_log_likelihood == pytest.approx(before.penalised_log_likelihood, abs=1e-11)
@@ -286,49 +294,49 @@ class TestWhatMustNotMatter:
     @pytest.mark.parametrize("factors", [(1e-8, 1e8, 1.0), (1e8, 1e-8, -1e3), (1e-8, 1e-8, 1e-8), (1e8, 1e8, 1e8)])
     def test_units(self, factors):
         X, codes = endometrial()
-        before, after = firth_binary(X, codes), firth_binary(X * factors, codes)
+        before, after = binary(X, codes), binary(X * factors, codes)
         np.testing.assert_allclose(after.coef * [*factors, 1], before.coef, rtol=1e-8)
         assert after.penalised_log_likelihood == pytest.approx(
             before.penalised_log_likelihood + np.log(np.abs(factors)).sum(), abs=1e-9
         )
         np.testing.assert_allclose(
-            firth_profile_p_values(X * factors, codes, after), firth_profile_p_values(X, codes, before), rtol=1e-6
+            profile_p_values(X * factors, codes, after), profile_p_values(X, codes, before), rtol=1e-6
         )
-        intervals = firth_profile_intervals(X * factors, codes, after) * np.array([*factors, 1])[:, None]
-        np.testing.assert_allclose(np.sort(intervals), firth_profile_intervals(X, codes, before), rtol=1e-7)
+        intervals = profile_intervals(X * factors, codes, after) * np.array([*factors, 1])[:, None]
+        np.testing.assert_allclose(np.sort(intervals), profile_intervals(X, codes, before), rtol=1e-7)
 
     def test_units_of_many_classes(self):
         rng = np.random.default_rng(7)
         X, codes = rng.normal(size=(50, 2)), rng.integers(0, 3, 50)
-        before, after = firth_multinomial(X, codes, 3), firth_multinomial(X * [1e-8, 1e8], codes, 3)
+        before, after = multinomial(X, codes, 3), multinomial(X * [1e-8, 1e8], codes, 3)
         np.testing.assert_allclose(after.coef * [1e-8, 1e8, 1], before.coef, rtol=1e-7, atol=1e-9)
 
     def test_origins(self):
         X, codes = endometrial()
-        before, after = firth_binary(X, codes), firth_binary(X + np.array([1, 1000, -50]), codes)
+        before, after = binary(X, codes), binary(X + np.array([1, 1000, -50]), codes)
         np.testing.assert_allclose(after.coef[:3], before.coef[:3], rtol=1e-8)
         assert after.penalised_log_likelihood == pytest.approx(before.penalised_log_likelihood, abs=1e-9)
         np.testing.assert_allclose(
-            firth_profile_intervals(X + np.array([1, 1000, -50]), codes, after)[:3],
-            firth_profile_intervals(X, codes, before)[:3],
+            profile_intervals(X + np.array([1, 1000, -50]), codes, after)[:3],
+            profile_intervals(X, codes, before)[:3],
             rtol=1e-6,
         )
 
     def test_near_collinear_columns(self):
         """b1 x1 + b2 (x1 + 1e-6 x2) is (b1 + b2) x1 + 1e-6 b2 x2."""
         X, codes = endometrial()
-        plain = firth_binary(X[:, 1:], codes)
-        skew = firth_binary(np.column_stack((X[:, 1], X[:, 1] + 1e-6 * X[:, 2])), codes)
+        plain = binary(X[:, 1:], codes)
+        skew = binary(np.column_stack((X[:, 1], X[:, 1] + 1e-6 * X[:, 2])), codes)
         assert skew.converged
         np.testing.assert_allclose(skew.coef[1] * 1e-6, plain.coef[1], rtol=1e-6)
 
     def test_offset_shifts_coefficients(self):
         X, codes = endometrial()
-        before, after = firth_binary(X, codes), firth_binary(X, codes, offset=0.5 * X[:, 2] - 1)
+        before, after = binary(X, codes), binary(X, codes, offset=0.5 * X[:, 2] - 1)
         np.testing.assert_allclose(after.coef, before.coef - [0, 0, 0.5, -1], rtol=1e-8)
         np.testing.assert_allclose(
-            firth_profile_intervals(X, codes, after, offset=0.5 * X[:, 2] - 1),
-            firth_profile_intervals(X, codes, before) - np.array([[0, 0, 0.5, -1]]).T,
+            profile_intervals(X, codes, after, offset=0.5 * X[:, 2] - 1),
+            profile_intervals(X, codes, before) - np.array([[0, 0, 0.5, -1]]).T,
             rtol=1e-6,
         )
 
@@ -337,8 +345,8 @@ class TestErrors:
     def test_collinear_columns_are_named(self):
         X, codes = endometrial()
         with pytest.raises(DegenerateDataError, match=r"columns \[3\]"):
-            firth_binary(np.column_stack((X, X @ [1, 2, 3])), codes)
+            binary(np.column_stack((X, X @ [1, 2, 3])), codes)
 
     def test_constant_column(self):
         with pytest.raises(DegenerateDataError, match=r"columns \[0\]"):
-            firth_binary(np.ones((5, 1)), np.array([0, 1, 0, 1, 1]))
+            binary(np.ones((5, 1)), np.array([0, 1, 0, 1, 1]))

@@ -12,7 +12,8 @@ from discriminant import LogisticRegression
 from discriminant.data import labelled_rows
 from discriminant.inference.estimable import constrained_minimum
 from discriminant.inference.likelihood import coefficient, coefficient_lines
-from discriminant.objective import Logistic, Objective
+from discriminant.losses import Logistic
+from discriminant.objective import Objective
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def rows():
 
 
 def test_a_wald_test_is_that_of_the_normal_distribution():
-    row = coefficient("ill", "age", 0.5, 0.2, level=0.9)
+    row = coefficient(("ill", "age"), 0.5, 0.2, level=0.9)
     assert row.z == 2.5
     assert row.p_value == pytest.approx(2 * norm.sf(2.5))
     assert (row.low, row.high) == pytest.approx((0.5 - 1.6448536 * 0.2, 0.5 + 1.6448536 * 0.2))
@@ -31,7 +32,7 @@ def test_a_wald_test_is_that_of_the_normal_distribution():
 
 
 def test_an_infinite_estimate_has_no_test_and_every_value_in_its_interval():
-    row = coefficient("ill", "age", np.inf, np.nan, level=0.95)
+    row = coefficient(("ill", "age"), np.inf, np.nan, level=0.95)
     assert (row.low, row.high) == (-np.inf, np.inf)
     assert np.isnan(row.z)
     assert coefficient_lines([row], 0.95)[1].split() == ["age", "inf", "-", "-", "-", "-inf", "inf", "inf"]

@@ -326,8 +326,8 @@ class TestSamples:
     def test_size_of_the_sample_does_not_matter(self, monkeypatch, least):
         X, codes, _ = self.table(n=400)
         codes[X[:, -1] == 1] = 0
-        monkeypatch.setattr(module, "_AT_LEAST", least)
-        monkeypatch.setattr(module, "_PER_COEFFICIENT", 1)
+        monkeypatch.setattr(module, "MIN_SAMPLE_MARGINS", least)
+        monkeypatch.setattr(module, "MARGINS_PER_COEFFICIENT", 1)
         found = detect_separation(X, codes, 2)
         np.testing.assert_array_equal(found.infinite, [[0, 0, 0, 0, -1, 0]])
         np.testing.assert_array_equal(found.rows, X[:, -1] == 1)
@@ -376,3 +376,17 @@ class TestUnits:
         found = detect_separation(X[order], codes[order], 2)
         np.testing.assert_array_equal(found.infinite, [[1, 0, 0, 0]])
         np.testing.assert_array_equal(found.rows, X[order, 0] == 1)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+@pytest.mark.parametrize("gap", [1e-7, 1e-8, 1e-9])
+def test_small_gaps_separate(n_columns, gap):
+    """The nearest rows of both classes are ``gap`` apart, on both sides of a plane in general position."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, normal = rng.normal(size=(150, n_columns)), rng.normal(size=n_columns)
+        normal /= np.linalg.norm(normal)
+        codes = (X @ normal > 0).astype(int)
+        nearest = np.argsort(np.abs(X @ normal))[: 2 * n_columns + 2]
+        X[nearest] += (np.where(codes[nearest] == 1, gap, -gap) / 2 - X[nearest] @ normal)[:, None] * normal
+        assert detect_separation(X, codes, 2).kind == "complete"

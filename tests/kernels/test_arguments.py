@@ -1,12 +1,14 @@
 """Kernels look at what they are given before they touch memory, and convert nothing: writes would go to a copy."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from discriminant.kernels import coordinate, losses, moments, perceptron, scores
+from discriminant.kernels import columns, losses, moments, perceptron, scores
 
 CSR = np.ones(3), np.array([0, 2, 1], np.int32), np.array([0, 2, 3], np.int32)
 
@@ -25,6 +27,15 @@ def test_what_is_read_may_be_read_only_and_what_is_written_may_not():
     assert scores.softmax(values, out)
     with pytest.raises(TypeError):
         scores.softmax(values, values)
+
+
+@pytest.mark.parametrize(
+    "kind", ["f8", "=f8", np.dtype(np.float64).newbyteorder("<" if sys.byteorder == "little" else ">")]
+)
+def test_a_dtype_that_names_the_byte_order_of_this_machine_is_read(kind):
+    values, out = np.frombuffer(np.array([1.0, 2.0]).tobytes(), kind).reshape(1, 2), np.empty((1, 2))
+    assert scores.softmax(values, out)
+    assert_allclose(out.sum(), 1)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +73,7 @@ def test_places_outside_of_a_csr_matrix_are_refused(places, starts, kind):
     for call in (
         lambda: scores.csr_scores(matrix, np.ones((3, 2)), np.empty((2, 2))),
         lambda: scores.csr_add_products(matrix, np.ones((2, 1)), np.zeros((3, 1))),
-        lambda: coordinate.csr_add_gram(matrix, np.ones(2), np.arange(4), np.arange(4), np.zeros((4, 4))),
+        lambda: columns.add_products(matrix, np.ones((1, 3)), np.zeros((1, 2))),
         lambda: perceptron.walk(matrix, np.arange(2), np.ones(2), (1.0, True), learned, 0, 9),
     ):
         with pytest.raises(ValueError, match="CSR"):
@@ -75,8 +86,9 @@ def test_shapes_and_codes_that_do_not_fit_are_refused():
         moments.class_means(X, codes, weight, np.zeros(2), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="shapes"):
         moments.class_means(X, codes[:2], weight, np.zeros(3), np.zeros((3, 2)))
+    rows = X, np.zeros(2), np.zeros((1, 3)), np.zeros(1), np.ones((3, 1)), weight
     with pytest.raises(ValueError, match="coefficient"):
-        losses.add_hessian_product(X, np.zeros(2), np.zeros(3), 0.0, weight, np.zeros(2))
+        losses.add_hessian_product(losses.LOGISTIC, *rows, np.zeros((1, 3)), np.zeros(1))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # the build is the same for all examples
@@ -84,12 +96,13 @@ def test_shapes_and_codes_that_do_not_fit_are_refused():
 def test_passes_over_rows_of_any_shape(n, p, narrow):
     rng = np.random.default_rng(n + 100 * p)
     X = rng.normal(size=(n, p)).astype(np.float32 if narrow else np.float64)
-    centre, coef, codes = rng.normal(size=p), rng.normal(size=p), rng.integers(0, 2, n).astype(np.int32)
-    product, bend = np.zeros(p), rng.random(n)
-    pulls = losses.add_hessian_product(X, centre, coef, 0.5, bend, product)
-    expected = bend * ((X - centre) @ coef + 0.5)
-    assert_allclose(pulls, expected.sum(), rtol=1e-9, atol=1e-9)
-    assert_allclose(product, expected @ (X - centre), rtol=1e-9, atol=1e-9)
+    centre, coef, codes = rng.normal(size=p), rng.normal(size=(1, p)), rng.integers(0, 2, n).astype(np.int32)
+    product, sums, curvature, weight = np.zeros((1, p)), np.zeros(1), rng.random((n, 1)), rng.random(n)
+    rows = X, centre, coef, np.array([0.5]), curvature, weight
+    losses.add_hessian_product(losses.LOGISTIC, *rows, product, sums)
+    expected = weight * curvature[:, 0] * ((X - centre) @ coef[0] + 0.5)
+    assert_allclose(sums[0], expected.sum(), rtol=1e-9, atol=1e-9)
+    assert_allclose(product[0], expected @ (X - centre), rtol=1e-9, atol=1e-9)
     totals, means = np.zeros(2), np.zeros((2, p))
     moments.class_means(X, codes, np.ones(n), totals, means)
     assert_allclose(totals, np.bincount(codes, minlength=2))

@@ -64,7 +64,7 @@ def test_a_walk_is_the_perceptron_rule_written_out():
         assert perceptron.mistakes(rows, order, sides, rule, weights, learned[3]) == wrong
 
 
-def test_a_score_that_is_no_number_is_told_by_its_place():
+def test_a_score_that_is_not_finite_is_reported_by_its_place():
     X, _ = both_forms()
     X[5, 2] = np.nan
     learned = np.zeros(7), np.zeros(0), np.zeros(2, dtype=np.int64), np.zeros(1)

@@ -1,4 +1,4 @@
-"""The widest margin: the conditions that prove it, independent solvers, and what must not matter."""
+"""The maximum margin: the conditions that prove it, independent solvers, and what must not matter."""
 
 import pickle
 
@@ -151,7 +151,7 @@ class TestOptimality:
         assume(len(set(sign)) == 2)
         assert_optimal(maximum_margin(X, sign, fit_intercept), X, sign, fit_intercept)
 
-    def test_a_margin_far_thinner_than_the_data(self):
+    def test_a_margin_much_smaller_than_the_data(self):
         X, sign = separable(300, 3, gap=0.5)
         flat = X * [1.0, 1e-4, 1e-9] @ ortho_group.rvs(3, random_state=0)
         squeezed = np.column_stack((flat, 1e-7 * sign))
@@ -162,33 +162,33 @@ class TestOptimality:
     def test_leaps_change_nothing(self, monkeypatch):
         X, sign = separable(150, 200)
         in_blocks = maximum_margin(X, sign)
-        monkeypatch.setattr(hard_margin, "_BLOCK", 10**6)
+        monkeypatch.setattr(hard_margin, "MIN_BLOCK_ROWS", 10**6)
         stepping = maximum_margin(X, sign)
         assert stepping.iterations > 100 > in_blocks.iterations
         np.testing.assert_allclose(stepping.coef, in_blocks.coef, rtol=1e-9, atol=1e-12)
 
     @pytest.mark.parametrize("at_once", [2, 30])
-    def test_rows_looked_at_first_do_not_matter(self, monkeypatch, at_once):
+    def test_the_first_sample_of_rows_does_not_matter(self, monkeypatch, at_once):
         X, sign = separable(800, 6)
         whole = maximum_margin(X, sign)
-        for name in ("_ALL", "_AT_LEAST", "_AT_MOST"):
+        for name in ("MAX_DIRECT_ROWS", "MIN_SAMPLE_ROWS", "MAX_SAMPLE_ROWS"):
             monkeypatch.setattr(convex_hulls, name, at_once)
         in_parts = maximum_margin(X, sign)
         np.testing.assert_allclose(in_parts.coef, whole.coef, rtol=1e-10)
         np.testing.assert_array_equal(in_parts.support, whole.support)
 
 
-class TestGuess:
-    """Of wide tables the support vectors are guessed at first, and the guess is judged like everything else."""
+class TestEstimatedSupport:
+    """With many columns the support vectors are estimated first; the solution is exact with any estimate."""
 
     @pytest.fixture(autouse=True)
-    def guessing(self, monkeypatch):
-        monkeypatch.setattr(hard_margin, "_MANY", 1)
+    def estimating(self, monkeypatch):
+        monkeypatch.setattr(hard_margin, "MIN_ESTIMATED_SIZE", 1)
 
     @staticmethod
     def without(monkeypatch, X, sign, fit_intercept=True):
-        with monkeypatch.context() as unguessed:
-            unguessed.setattr(hard_margin, "_MANY", 10**9)
+        with monkeypatch.context() as direct:
+            direct.setattr(hard_margin, "MIN_ESTIMATED_SIZE", 10**9)
             return maximum_margin(X, sign, fit_intercept)
 
     @pytest.mark.parametrize("form", ["dense", "sparse", "far", "small"])
@@ -218,14 +218,14 @@ class TestGuess:
     def test_a_bad_one_does_not_matter(self, monkeypatch, fit_intercept, guess):
         X, sign = separable(120, 90, fit_intercept=fit_intercept)
         right = self.without(monkeypatch, X, sign, fit_intercept)
-        monkeypatch.setattr(hard_margin, "likely_support", lambda _: np.array(guess, dtype=int))
+        monkeypatch.setattr(hard_margin, "estimated_support", lambda _: np.array(guess, dtype=int))
         found = maximum_margin(X, sign, fit_intercept)
         assert_optimal(found, X, sign, fit_intercept)
         np.testing.assert_allclose(found.coef, right.coef, rtol=1e-8, atol=1e-12)
 
     def test_one_side_alone_is_no_start(self, monkeypatch):
         X, sign = separable(120, 90)
-        monkeypatch.setattr(hard_margin, "likely_support", lambda _: np.flatnonzero(sign > 0)[:5])
+        monkeypatch.setattr(hard_margin, "estimated_support", lambda _: np.flatnonzero(sign > 0)[:5])
         assert_optimal(maximum_margin(X, sign), X, sign)
 
     @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -348,7 +348,7 @@ class TestNotSeparable:
         ],
     )
     def test_witness(self, X, sign):
-        with pytest.raises(NotSeparableError, match="No hyperplane separates") as raised:
+        with pytest.raises(NotSeparableError) as raised:
             maximum_margin(X, np.array(sign))
         assert raised.value.witness.check(X, sign) < 1e-14
         assert isinstance(raised.value, DegenerateDataError)
@@ -357,7 +357,7 @@ class TestNotSeparable:
         X, sign = separable(2_000, 5)
         X[1_500] = X[3]
         sign[[3, 1_500]] = -1, 1
-        with pytest.raises(NotSeparableError, match="1 row of one class and of 1 row of the other") as raised:
+        with pytest.raises(NotSeparableError) as raised:
             maximum_margin(X, sign)
         witness = raised.value.witness
         assert (witness.rows_first.tolist(), witness.rows_second.tolist()) == ([3], [1_500])
@@ -374,7 +374,7 @@ class TestNotSeparable:
     def test_through_the_origin(self):
         X, sign = np.array([[1.0, 1.0], [2.0, 2.0], [0.0, 5.0]]), np.array([-1, 1, 1])
         assert maximum_margin(X, sign).margin > 0.1
-        with pytest.raises(NotSeparableError, match="No hyperplane through the origin") as raised:
+        with pytest.raises(NotSeparableError) as raised:
             maximum_margin(X, sign, fit_intercept=False)
         assert raised.value.witness.cones
         assert raised.value.witness.check(X, sign) < 1e-14
@@ -394,10 +394,11 @@ class TestNotSeparable:
         np.testing.assert_array_equal(copy.witness.point, [0])
 
     def test_where_the_search_gives_up_the_linear_programme_decides(self, monkeypatch):
-        monkeypatch.setattr(hard_margin, "_PATIENCE", 0)
+        monkeypatch.setattr(hard_margin, "MAX_STEPS_PER_DIMENSION", 0)
         X, sign = separable()
-        with pytest.raises(DegenerateDataError, match="separable, but the widest margin cannot be computed"):
+        with pytest.raises(DegenerateDataError) as raised:
             maximum_margin(X, sign)
+        assert not isinstance(raised.value, NotSeparableError)
         sign[sign == 1] = np.where(np.arange((sign == 1).sum()) < 5, -1, 1)
         with pytest.raises(NotSeparableError) as raised:
             maximum_margin(X, sign)
@@ -405,7 +406,7 @@ class TestNotSeparable:
 
     def test_separable_by_less_than_can_be_measured(self):
         overlapping, sign = np.random.default_rng(0).normal(size=(100, 2)), np.tile([-1, 1], 50)
-        with pytest.raises(DegenerateDataError, match="separable, but the widest margin cannot be computed") as raised:
+        with pytest.raises(DegenerateDataError) as raised:
             maximum_margin(np.column_stack((overlapping, 1e-13 * sign)), sign)
         assert not isinstance(raised.value, NotSeparableError)
 
@@ -413,15 +414,15 @@ class TestNotSeparable:
 class TestBadInput:
     @pytest.mark.parametrize("sign", [[1, 1], [0, 1], [-1, 1, 1], [[-1, 1]]])
     def test_signs(self, sign):
-        with pytest.raises(LabelError, match="-1 or 1 for each of 2 rows"):
+        with pytest.raises(LabelError, match="sign"):
             maximum_margin([[0.0], [1.0]], np.array(sign))
 
     def test_missing_value_is_named(self):
         frame = pd.DataFrame({"width": [1.0, 2.0, 3.0], "height": [1.0, np.nan, 2.0]})
-        with pytest.raises(InputError, match="NaN: column 'height', row 1"):
+        with pytest.raises(InputError, match="'height'"):
             maximum_margin(frame, np.array([-1, 1, 1]))
 
     @pytest.mark.parametrize("value", [1e200, 1e-200])
     def test_values_beyond_squaring(self, value):
-        with pytest.raises(InputError, match="Use other units"):
+        with pytest.raises(InputError, match="column"):
             maximum_margin([[value], [-value]], np.array([-1, 1]))

@@ -55,3 +55,17 @@ def test_steps_lead_to_the_minimum_of_a_quadratic_programme(seed, squared):
     assert dual.min() >= 0
     assert squared or dual.max() <= 1 + 1e-12
     assert_allclose(programme.ridge * theta - (programme.share * dual) @ programme.rows, 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize(("n", "p"), [(1, 1), (2, 0), (1, 5), (40, 1), (40, 12)])
+def test_programmes_of_any_shape_have_a_minimum(n, p, squared):
+    rng = np.random.default_rng([n, p])
+    sign = np.where(np.arange(n) % 2, 1.0, -1.0)
+    rows = np.column_stack((np.where(rng.random((n, p)) < 0.5, 0.0, rng.normal(size=(n, p))), np.ones(n)))
+    rows, share, ridge = rows * sign[:, None], np.full(n, 1 / n), np.append(np.ones(p), 0.1)
+    theta, dual = HingeProgramme(rows, share, np.zeros(p + 1), ridge, squared=squared).minimise(
+        np.zeros(p + 1), 1.0, [0]
+    )
+    assert ((dual >= 0) & (squared | (dual <= 1 + 1e-9))).all()
+    assert_allclose(ridge * theta, (share * dual) @ rows, atol=1e-6)

@@ -52,25 +52,26 @@ def test_every_condition_of_a_minimum_holds(kind, C, loss, solver):
 
 @every_loss
 @pytest.mark.parametrize("seed", range(10))
-def test_what_cannot_be_solved_for_rounding_is_said(seed, loss):
+def test_problems_lost_in_rounding_are_reported(seed, loss):
     """Rows 1e6 from an origin that the hyperplane has to go through are all but parallel."""
     X, y, _ = problem("far from 0", seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = SupportVectorClassifier(C=1e4, loss=loss, fit_intercept=False).fit(X, y)
     assert [warning.category for warning in caught] == [ConvergenceWarning] * (not model.solution_.converged)
-    assert_optimal(model, X, y, tol=max(model.solution_.excess, 1e-6))
+    assert_optimal(model, X, y, tol=max(model.solution_.suboptimality, 1e-6))
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @every_loss
 def test_many_rows_are_solved_like_few(C, loss, monkeypatch):
-    """From samples and from the rows near the kink, as large tables are."""
+    """From samples and from the rows near the hinge point, as large tables are."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(20_000, 4)), 1)  # many rows are equal
     y = (X @ [1.0, -1.0, 0.5, 0.0] + 2 * rng.normal(size=20_000) > 1).astype(int)
+    monkeypatch.setattr(soft_margin, "MAX_DIRECT_ROWS", len(X))
     whole = SupportVectorClassifier(C=C, loss=loss).fit(X, y)
-    monkeypatch.setattr(soft_margin, "_SMALL", 1_000)
+    monkeypatch.undo()
     model = SupportVectorClassifier(C=C, loss=loss).fit(X, y)
     assert_optimal(model, X, y)
     assert_allclose(model.solution_.objective, whole.solution_.objective, rtol=1e-6)
@@ -131,17 +132,17 @@ def test_equal_rows_and_balanced_classes_leave_the_intercept_between_bounds():
 
 
 @every_loss
-def test_the_ascent_alone_is_as_good_as_it_says(loss, monkeypatch):
-    """Without settling: what is not reached is told, and is not worse than told."""
-    monkeypatch.setattr(interior_point, "_MOST_WORK", 0)
+def test_the_ascent_alone_reports_a_bound(loss, monkeypatch):
+    """Without working sets the reported suboptimality is an upper bound."""
+    monkeypatch.setattr(interior_point, "MAX_STEP_OPERATIONS", 0)
     for kind in KINDS:
         for C in (0.1, 1e3):
             X, y, _ = problem(kind, 7)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = SupportVectorClassifier(C=C, loss=loss, solver="dual", max_iter=300).fit(X, y)
-            assert_optimal(model, X, y, tol=max(model.solution_.excess, 1e-6))
-            assert model.solution_.converged == (model.solution_.excess <= 1e-6)
+            assert_optimal(model, X, y, tol=max(model.solution_.suboptimality, 1e-6))
+            assert model.solution_.converged == (model.solution_.suboptimality <= 1e-6)
 
 
 @both_losses
@@ -150,7 +151,7 @@ def test_the_coefficients_of_the_ascent_stay_those_of_its_multipliers(squared):
     for kind in ("two rows", "plain", "integers"):
         X, y, _ = problem(kind, 1)
         given = margin_problem(X, y, 10.0, squared)
-        ascent = dual_coordinate._Ascent(given, 0)
+        ascent = dual_coordinate.DualAscent(given, 0)
         for sweep in range(1, 401):
             ascent.sweep()
             if sweep % 4 == 0:
@@ -174,7 +175,7 @@ def test_sparse_rows_and_dense_ones_take_the_same_turns(loss):
 
 
 def test_the_order_of_the_rows_is_drawn_from_the_random_state(monkeypatch):
-    monkeypatch.setattr(interior_point, "_MOST_WORK", 0)
+    monkeypatch.setattr(interior_point, "MAX_STEP_OPERATIONS", 0)
     X, y, _ = problem("plain", 0)
     first, again, other = (
         SupportVectorClassifier(solver="dual", tol=1e-3, random_state=seed).fit(X, y) for seed in (0, 0, 1)
@@ -341,8 +342,8 @@ def test_the_solution_of_a_working_set_is_a_minimum_in_every_direction(seed, squ
     for length in (1e-6, 1e-3, 1.0):
         for direction in rng.normal(size=(200, 4)):
             assert programme_value(programme, theta + length * direction) >= least - 1e-14
-    pull = programme.linear + programme.ridge * theta - (programme.share * used) @ programme.rows
-    assert_allclose(pull, 0, atol=1e-10)
+    gradient = programme.linear + programme.ridge * theta - (programme.share * used) @ programme.rows
+    assert_allclose(gradient, 0, atol=1e-10)
 
 
 def test_a_bad_start_does_not_matter():
@@ -353,3 +354,11 @@ def test_a_bad_start_does_not_matter():
     for far in (1e3, -1e6):
         reached = programme_value(programme, programme.minimise(np.full(4, far), 1e-6, [0])[0])
         assert_allclose(reached, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("C", [1e3, 1e6, 1e9])
+def test_a_large_C_has_the_hard_margin_to_all_digits(C):
+    X = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [4, 2], [2, 4]])  # two rows with margin 1 have no multiplier
+    fit = soft_margin.soft_margin(margin_problem(X, np.repeat([0, 1], 3), C=C), "newton", 1e-6, 100)
+    assert_allclose(fit.coef, [0.5, 0.5], rtol=1e-12)
+    assert fit.solution.suboptimality < 1e-14

@@ -9,7 +9,7 @@ from discriminant import LogisticRegression
 from discriminant.data import as_rows
 from discriminant.errors import CollinearityWarning, DiscriminantWarning
 from discriminant.estimators.coefficients import CoefficientTable, coefficient_table
-from discriminant.moments.covariance import collinearity, collinearity_findings
+from discriminant.moments.collinearity import collinearity, collinearity_findings
 
 
 def columns(n=200):
@@ -50,12 +50,12 @@ def test_findings_tell_what_is_collinear():
     near = noise + 0.01 * np.random.default_rng(1).normal(size=200)
     exact, nearly = collinearity_findings(np.column_stack([age, height, age + height, noise, near]), list("abcde"))
     assert exact.severity == "warning"
-    assert "which add nothing: 'c' = 'a' + 'b'. Leave them out" in str(exact.message)
-    assert "Nearly linear functions of other columns: 'd' and 'e' (variance inflation up to" in str(nearly.message)
+    assert "'c' = 'a' + 'b'" in str(exact.message)
+    assert "'d' and 'e'" in str(nearly.message)
     assert not collinearity_findings(np.column_stack([age, height]), ["a", "b"])
     assert not collinearity_findings(sp.csr_array(np.eye(3)), list("abc"))
     (thin,) = collinearity_findings(np.random.default_rng(0).normal(size=(5, 8)), list("abcdefgh"))
-    assert "no more rows (5) than columns (8)" in str(thin.message)
+    assert thin.kind == "collinear"
 
 
 def test_a_summary_names_a_few_of_very_many_aliased_columns():
@@ -71,10 +71,10 @@ def test_a_summary_names_aliased_columns_and_gives_them_no_interval():
     age, height, noise = columns()
     X = np.column_stack([age, height, age + height])
     y = age + height + 10 * noise > 220
-    with pytest.warns(CollinearityWarning, match="Column 2 can be computed"):
+    with pytest.warns(CollinearityWarning, match="column 2"):
         model = LogisticRegression().fit(X, y)
     summary = model.summary()
-    assert "aliased, left out: 'x2' = 'x0' + 'x1'" in summary.notes
+    assert "aliased columns: 'x2' = 'x0' + 'x1'" in summary.notes
     table = coefficient_table(model)
     for row in (summary.rows[3], table.rows[3], CoefficientTable.from_dict(table.to_dict()).rows[3]):
         assert np.isnan([row.estimate, row.std_error, row.low, row.high, row.odds_ratio]).all()

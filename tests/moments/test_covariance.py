@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from discriminant.moments.covariance import CholeskyCovariance, Scatter, SpectralCovariance, ThinScatter, factorised
+from discriminant.moments.covariance import CholeskyCovariance, RowScatter, Scatter, SpectralCovariance, factorised
 
 RNG = np.random.default_rng(0)
 ROOT = RNG.normal(size=(12, 20))
-THIN, DENSE = ThinScatter(ROOT), Scatter(ROOT.T @ ROOT)
+THIN, DENSE = RowScatter(ROOT), Scatter(ROOT.T @ ROOT)
 ROWS = RNG.normal(size=(5, 20))
 
 
@@ -19,7 +19,7 @@ ROWS = RNG.normal(size=(5, 20))
         lambda s: s.matrix,
         lambda s: s.diagonal(),
         lambda s: s.trace(),
-        lambda s: s.relative_norm(),
+        lambda s: s.relative_squared_norm(),
         lambda s: s.mean_variance(7.0),
         lambda s: s.along(ROWS.T),
         lambda s: s.plus(ROWS).matrix,
@@ -64,17 +64,17 @@ every_covariance = pytest.mark.parametrize("covariance", COVARIANCES.values(), i
 @every_covariance
 def test_sphering_makes_the_covariance_the_identity(covariance):
     spread = THIN.shrunk(7.0, 0.3 if covariance.rank == 20 else 0.0)
-    sphere = covariance.to_sphere(np.eye(20))
+    sphere = covariance.whiten(np.eye(20))
     inverse = sphere @ sphere.T
     assert_allclose(spread @ inverse @ spread, spread, rtol=1e-8, atol=1e-8)
 
 
 @every_covariance
 def test_there_and_back_is_the_inverse(covariance):
-    there = covariance.to_sphere(ROWS)
-    assert_allclose(covariance.from_sphere(there.T).T, covariance.solve(ROWS), rtol=1e-10)
-    back = covariance.from_sphere(np.eye(there.shape[1]))
-    assert_allclose(back.T, covariance.to_sphere(np.eye(20)).T, rtol=1e-7, atol=1e-9)
+    there = covariance.whiten(ROWS)
+    assert_allclose(covariance.from_whitened(there.T).T, covariance.solve(ROWS), rtol=1e-10)
+    back = covariance.from_whitened(np.eye(there.shape[1]))
+    assert_allclose(back.T, covariance.whiten(np.eye(20)).T, rtol=1e-7, atol=1e-9)
 
 
 @every_covariance

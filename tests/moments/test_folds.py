@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from discriminant.data import Block, labelled_rows
-from discriminant.engine import reduce
-from discriminant.moments.statistic import ClassMoments, FoldMoments, ThinMoments, fold_of_rows
+from discriminant.data import Block, fold_of_rows, labelled_rows
+from discriminant.moments.folds import FoldMoments
+from discriminant.moments.statistic import ClassMoments, RowMoments
 from helpers import class_moments, normal_classes
 
 
@@ -38,53 +38,53 @@ def test_a_rows_fold_depends_on_its_number_alone(first, count, cut, n_folds):
     assert whole.max() < n_folds
 
 
-KINDS = [(ClassMoments, "pooled"), (ClassMoments, "class"), (ThinMoments, "pooled"), (ThinMoments, "class")]
-every_kind = pytest.mark.parametrize(("kind", "grain"), KINDS, ids=lambda v: getattr(v, "__name__", v))
+KINDS = [(ClassMoments, "pooled"), (ClassMoments, "class"), (RowMoments, "pooled"), (RowMoments, "class")]
+every_kind = pytest.mark.parametrize(("kind", "structure"), KINDS, ids=lambda v: getattr(v, "__name__", v))
 
 
-def fold_moments(kind, grain, X, y, n_folds):
+def fold_moments(kind, structure, X, y, n_folds):
     data = labelled_rows(X, y)
-    return reduce(data, FoldMoments(kind(3 * n_folds, X.shape[1], grain, pools=n_folds), n_folds))
+    return data.reduce(FoldMoments(kind(3 * n_folds, X.shape[1], structure, pools=n_folds), n_folds))
 
 
-def assert_moments_of(moments, X, y, grain, rtol=1e-11):
-    direct = class_moments(X, y, grain=grain)
+def assert_moments_of(moments, X, y, structure, rtol=1e-11):
+    direct = class_moments(X, y, structure=structure)
     assert_array_equal(moments.counts, direct.counts)
     assert_allclose(moments.mean, direct.mean, rtol=rtol, atol=rtol)
     assert_allclose(moments.within().matrix, direct.within().matrix, rtol=rtol, atol=rtol)
-    if grain == "class":
-        scatter = [moments.at("class").of_class(k).matrix for k in range(3)]
+    if structure == "class":
+        scatter = [moments.with_structure("class").of_class(k).matrix for k in range(3)]
         assert_allclose(scatter, direct.scatter, rtol=rtol, atol=rtol * np.abs(direct.scatter).max())
 
 
 @every_kind
-def test_parts_and_whole_are_direct_moments(kind, grain):
+def test_parts_and_whole_are_direct_moments(kind, structure):
     X, y = normal_classes(n=120)
-    folds = fold_moments(kind, grain, X, y, 4)
+    folds = fold_moments(kind, structure, X, y, 4)
     where = fold_of_rows(0, 120, 4)
-    assert_moments_of(folds.whole(), X, y, grain)
+    assert_moments_of(folds.whole(), X, y, structure)
     for f, part in enumerate(folds.folds()):
-        assert_moments_of(part, X[where == f], y[where == f], grain)
+        assert_moments_of(part, X[where == f], y[where == f], structure)
 
 
 @every_kind
-def test_splits_are_direct_moments_of_the_other_rows(kind, grain):
+def test_splits_are_direct_moments_of_the_other_rows(kind, structure):
     X, y = normal_classes(n=120)
     where = fold_of_rows(0, 120, 4)
-    for f, (train, held) in enumerate(fold_moments(kind, grain, X, y, 4).splits()):
-        assert_moments_of(train, X[where != f], y[where != f], grain)
-        assert_moments_of(held, X[where == f], y[where == f], grain)
+    for f, (train, held) in enumerate(fold_moments(kind, structure, X, y, 4).splits()):
+        assert_moments_of(train, X[where != f], y[where != f], structure)
+        assert_moments_of(held, X[where == f], y[where == f], structure)
 
 
 @every_kind
-def test_an_outlier_in_one_fold_costs_the_others_no_digits(kind, grain):
+def test_an_outlier_in_one_fold_costs_the_others_no_digits(kind, structure):
     X, y = normal_classes(n=120)
     X[17] = 1e9
     where = fold_of_rows(0, 120, 4)
-    splits = list(fold_moments(kind, grain, X, y, 4).splits())
+    splits = list(fold_moments(kind, structure, X, y, 4).splits())
     f = int(where[17])
     train, _ = splits[f]
-    assert_moments_of(train, X[where != f], y[where != f], grain)
+    assert_moments_of(train, X[where != f], y[where != f], structure)
 
 
 def test_rows_seen_before_shift_the_folds():

@@ -13,15 +13,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discriminant.data import Block
-from discriminant.moments.statistic import (
-    ClassMoments,
-    Needs,
-    TableMoments,
-    ThinMoments,
-    combined_needs,
-    count_levels,
-    level_log_probabilities,
-)
+from discriminant.moments.folds import MomentsSpec, combined_spec
+from discriminant.moments.levels import TableMoments, count_levels, level_log_probabilities
+from discriminant.moments.statistic import ClassMoments, RowMoments
 from helpers import class_moments, normal_classes
 
 OFFSETS = [0.0, 1e4, 1e8, -1e8]
@@ -51,7 +45,7 @@ def assert_exact(moments, means, scatters, offset, rtol):
 def test_one_block_loses_no_digits_to_an_offset(offset):
     X, y = normal_classes(n=60, p=3)
     X = X + offset
-    assert_exact(class_moments(X, y, grain="class"), *exact_moments(X, y, 3), offset, rtol=1e-13)
+    assert_exact(class_moments(X, y, structure="class"), *exact_moments(X, y, 3), offset, rtol=1e-13)
 
 
 @pytest.mark.parametrize("offset", OFFSETS)
@@ -78,29 +72,34 @@ def test_float32_values_are_summed_in_float64():
 def test_a_constant_column_has_no_scatter_at_all():
     X, y = normal_classes(n=60_000, p=2)
     X[:, 1] = 0.1
-    moments = class_moments(X, y, grain="diagonal")
+    moments = class_moments(X, y, structure="diagonal")
     assert_array_equal(moments.scatter[:, 1], 0)
     assert_array_equal(moments.mean[:, 1], 0.1)
 
 
-@pytest.mark.parametrize("grain", ["diagonal", "pooled", "class"])
-def test_sparse_blocks_have_the_moments_of_dense_ones(grain):
+@pytest.mark.parametrize("structure", ["diagonal", "pooled", "class"])
+def test_sparse_blocks_have_the_moments_of_dense_ones(structure):
     X, y = normal_classes(n=200)
     X[np.abs(X) < 0.7] = 0
     weight = np.random.default_rng(0).integers(0, 3, 200)
-    dense, sparse = (class_moments(rows, y, weight, grain=grain) for rows in (X, sp.csr_array(X)))
+    dense, sparse = (class_moments(rows, y, weight, structure=structure) for rows in (X, sp.csr_array(X)))
     assert_allclose(sparse.mean, dense.mean, rtol=1e-12, atol=1e-14)
     assert_allclose(sparse.scatter, dense.scatter, rtol=1e-11, atol=1e-11)
 
 
 def test_finer_moments_hold_the_coarser_ones():
     X, y = normal_classes()
-    fine = class_moments(X, y, grain="class")
-    for grain in ("diagonal", "pooled"):
-        assert_allclose(fine.at(grain).scatter, class_moments(X, y, grain=grain).scatter, rtol=1e-11, atol=1e-11)
-    for grain in ("diagonal", "class"):
+    fine = class_moments(X, y, structure="class")
+    for structure in ("diagonal", "pooled"):
+        assert_allclose(
+            fine.with_structure(structure).scatter,
+            class_moments(X, y, structure=structure).scatter,
+            rtol=1e-11,
+            atol=1e-11,
+        )
+    for structure in ("diagonal", "class"):
         with pytest.raises(ValueError, match="pooled"):
-            class_moments(X, y, grain="pooled").at(grain)
+            class_moments(X, y, structure="pooled").with_structure(structure)
 
 
 def test_fourth_powers_are_those_of_the_centred_rows():
@@ -109,12 +108,12 @@ def test_fourth_powers_are_those_of_the_centred_rows():
     means = np.stack([np.average(X[y == k], axis=0, weights=weight[y == k]) for k in range(3)])
     powers = ((X - means[y]) ** 2).sum(axis=1) ** 2
     expected = weight @ powers / weight.sum()
-    whole = class_moments(X, y, weight, grain="class", fourth=True)
+    whole = class_moments(X, y, weight, structure="class", fourth=True)
     parts = ClassMoments(3, 3, "class", fourth=True)
     for start in range(0, 90, 13):
         part = slice(start, start + 13)
         parts.update(Block(X[part], y[part], weight[part], start))
-    thin = ThinMoments(3, 3)
+    thin = RowMoments(3, 3)
     thin.update(Block(X, y, weight))
     for moments in (whole, parts, thin):
         assert_allclose(moments.mean_fourth_power(), expected, rtol=1e-11)
@@ -127,7 +126,7 @@ def test_fourth_powers_need_scatter_per_class():
 
 def test_classes_without_rows_are_left_out():
     X, y = normal_classes(K=2)
-    for kind in (ClassMoments, ThinMoments):
+    for kind in (ClassMoments, RowMoments):
         moments = kind(4, 4, "class")
         moments.update(Block(X, 2 * y + 1, np.ones(len(y))))
         assert moments.present.tolist() == [False, True, False, True]
@@ -137,7 +136,7 @@ def test_classes_without_rows_are_left_out():
         assert_allclose(some.within().matrix, class_moments(X, y).within().matrix, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", [ClassMoments, ThinMoments])
+@pytest.mark.parametrize("kind", [ClassMoments, RowMoments])
 def test_merging_leaves_the_other_statistic_as_it_was(kind):
     X, y = normal_classes()
     first, second = kind(3, 4), kind(3, 4)
@@ -152,16 +151,18 @@ def test_merging_leaves_the_other_statistic_as_it_was(kind):
 
 
 def test_rows_are_kept_only_while_they_are_fewer_than_the_columns():
-    assert isinstance(Needs("pooled").statistic(9, 2, 10), ThinMoments)
-    assert isinstance(Needs("pooled").statistic(10, 2, 10), ClassMoments)
-    assert isinstance(Needs("diagonal").statistic(9, 2, 10), ClassMoments)
+    assert isinstance(MomentsSpec("pooled").statistic(9, 2, 10), RowMoments)
+    assert isinstance(MomentsSpec("pooled").statistic(10, 2, 10), ClassMoments)
+    assert isinstance(MomentsSpec("diagonal").statistic(9, 2, 10), ClassMoments)
 
 
 def test_needs_of_several_models_are_met_by_the_smallest_that_holds_them():
-    assert combined_needs([Needs("pooled"), Needs("pooled")]) == Needs("pooled")
-    assert combined_needs([Needs("pooled"), Needs("diagonal")]) == Needs("class")
-    assert combined_needs([Needs("diagonal"), Needs("pooled", folds=5)]) == Needs("class", folds=5)
-    assert combined_needs([Needs("pooled", fourth=True), Needs("class")]) == Needs("class", fourth=True)
+    assert combined_spec([MomentsSpec("pooled"), MomentsSpec("pooled")]) == MomentsSpec("pooled")
+    assert combined_spec([MomentsSpec("pooled"), MomentsSpec("diagonal")]) == MomentsSpec("class")
+    assert combined_spec([MomentsSpec("diagonal"), MomentsSpec("pooled", folds=5)]) == MomentsSpec("class", folds=5)
+    assert combined_spec([MomentsSpec("pooled", fourth=True), MomentsSpec("class")]) == MomentsSpec(
+        "class", fourth=True
+    )
 
 
 # --- level counts ---------------------------------------------------------------------------------------------------

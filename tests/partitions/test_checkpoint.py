@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
-from discriminant import LinearDiscriminantAnalysis, LogisticRegression, evaluate, open_dataset
+from discriminant import LinearDiscriminantAnalysis, LogisticRegression, engine, evaluate, open_dataset
 from discriminant.engine import Threads
 from discriminant.errors import InputError
-from discriminant.partitions import checkpoint, progress
+from discriminant.partitions import checkpoint
 from helpers import normal_classes
 
 MODELS = [LinearDiscriminantAnalysis(), LogisticRegression(alpha=0.01), LogisticRegression(alpha=0.02, l1_ratio=1.0)]
@@ -42,7 +42,7 @@ class Breaking:
 @pytest.mark.parametrize("model", MODELS, ids=["lda", "ridge", "lasso"])
 @pytest.mark.parametrize("every", [0.0, 1e9], ids=["within a pass", "after a pass"])
 def test_a_fit_that_was_broken_off_goes_on_to_the_same_bits(model, every, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_EVERY", every)
+    monkeypatch.setattr(checkpoint, "INTERVAL_SECONDS", every)
     dataset, path = open_dataset(files, target="y"), tmp_path / "fit.checkpoint"
     counting = Breaking()
     expected = clone(model).fit(dataset.on(counting))
@@ -88,7 +88,7 @@ def test_texts_that_are_decoded_anew_are_known_again(tmp_path):
 
 
 def test_other_files_are_left_as_they_are_and_nothing_is_run(files, tmp_path):
-    with pytest.raises(InputError, match="no checkpoint of a fit, and is left as it is"):
+    with pytest.raises(InputError):
         open_dataset(files, target="y").checkpointed(files)
 
     class Evil:
@@ -98,12 +98,12 @@ def test_other_files_are_left_as_they_are_and_nothing_is_run(files, tmp_path):
     body = pickle.dumps(("key", -1, [Evil()]))
     path = tmp_path / "evil"
     head = len(body).to_bytes(8, "little") + checkpoint.zlib.crc32(body).to_bytes(4, "little")
-    path.write_bytes(checkpoint._MAGIC + head + body)
+    path.write_bytes(checkpoint.MAGIC + head + body)
     LinearDiscriminantAnalysis().fit(open_dataset(files, target="y").checkpointed(path))
 
 
 def test_passes_are_told_on_a_terminal_alone(files, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(engine, "PROGRESS_DELAY", -1.0)
     dataset = open_dataset(files, target="y").on(Threads())
     LinearDiscriminantAnalysis().fit(dataset)
     assert capsys.readouterr().err == ""

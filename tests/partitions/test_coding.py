@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 
 from discriminant import LinearDiscriminantAnalysis, LogisticRegression, open_dataset
 from discriminant.errors import ColumnError, InputError, LabelError
-from discriminant.tables import TableEncoder, read_training
-from discriminant.tables import passes as passes_module
-from discriminant.tables.training import LearningOptions
+from discriminant.partitions import coding
+from discriminant.tables import TableEncoder, counting, read_training
+from discriminant.tables.learning import LearningOptions
 
 N = 3_000
 
@@ -120,6 +120,30 @@ def test_the_coding_is_that_of_the_table_in_memory(options, weight, tmp_path):
     assert_array_equal(rows.classes[rows.codes], expected.y)
 
 
+def test_a_sample_shows_what_columns_are_and_all_rows_are_counted(tmp_path, monkeypatch):
+    """Of a tenth of the rows: levels, missing values, ranges and means are those of the table in memory."""
+    monkeypatch.setattr(coding, "MAX_SAMPLE_ROWS", N // 5)
+    table = people(2 * N).drop_columns(["w"])
+    rare = ["rarest" if row < 7 else "usual" for row in range(2 * N)]
+    table = table.append_column("rare", pa.array(rare)).append_column(
+        "code", pa.array([0.0] * 9 + [1.5] * 2 * N)[: 2 * N]
+    )
+    expected = read_training(table, "ill")
+    found = open_dataset(written(tmp_path, table), target="ill").learned(LearningOptions(rare=5), labels=True)
+    assert plain(found.schema) == plain(expected.schema)
+    assert {(one.kind, one.column) for one in found.findings} == {(one.kind, one.column) for one in expected.findings}
+
+
+def test_a_sentinel_that_the_sample_has_not_is_found_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(coding, "MAX_SAMPLE_ROWS", 200)
+    table = people().select(["age", "spoiled", "ill"])
+    values = np.random.default_rng(0).uniform(0, 1, N)
+    values[:2] = -999
+    table = table.set_column(1, "spoiled", pa.array(values))
+    found = open_dataset(written(tmp_path, table), target="ill").learned(LearningOptions(rare=5), labels=True)
+    assert plain(found.schema) == plain(read_training(table, "ill").schema)
+
+
 @pytest.mark.parametrize("most", [64, 256])
 def test_of_very_many_texts_the_frequent_ones_are_counted_exactly(most, tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
@@ -135,22 +159,22 @@ def test_of_very_many_texts_the_frequent_ones_are_counted_exactly(most, tmp_path
         }
     )
     expected = read_training(table, "y", max_levels=8)
-    monkeypatch.setattr(passes_module, "_MOST_TEXTS", most)
+    monkeypatch.setattr(counting, "MAX_COUNTED_TEXTS", most)
     dataset = open_dataset(written(tmp_path, table, rows=3_000), target="y")
     found = dataset.learned(LearningOptions(rare=5, max_levels=8), labels=True).schema
     shop, price, name = found.columns[:3]
     theirs = expected.schema.columns
-    assert (shop.levels, shop.reference, shop.told_apart) == (
+    assert (shop.levels, shop.reference, shop.distinct_levels) == (
         theirs[0].levels,
         theirs[0].reference,
-        theirs[0].told_apart,
+        theirs[0].distinct_levels,
     )
     assert_allclose(shop.shares, theirs[0].shares, rtol=1e-12)
     assert shop.pooled == pytest.approx(theirs[0].pooled, rel=0.15)
     assert price.kind == "number"
     assert price.notation == theirs[1].notation
     assert price.mean == pytest.approx(theirs[1].mean, rel=1e-12)
-    assert "nearly every row" in str(name.dropped)
+    assert (name.kind, name.outputs) == ("text", ())
 
 
 @pytest.mark.parametrize(
@@ -190,7 +214,7 @@ def test_levels_that_training_had_not_count_as_they_do_in_memory(tmp_path):
     other = pa.table({"town": ["Bonn", "Oslo", None, "?"], "age": [30.0, None, 50.0, 60.0], "ill": ["yes"] * 4})
     pq.write_table(other, tmp_path / "other.parquet")
     dataset = open_dataset(tmp_path / "other.parquet").coded(training.schema)
-    (block, _), = dataset.blocks(dataset.spans[0])  # fmt: skip
+    (block, _), = dataset.blocks(dataset.partitions[0])  # fmt: skip
     assert_array_equal(block, training.schema.encode_batch(other)[0])
 
 
@@ -222,10 +246,10 @@ def test_one_file_lacks_a_class_and_another_a_level(tmp_path):
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        (lambda table: table.set_column(2, "ill", pa.nulls(table.num_rows, pa.string())), InputError, "every row"),
-        (lambda table: table.set_column(2, "ill", pa.array(["a"] * table.num_rows)), LabelError, "only one class"),
-        (lambda table: table.set_column(0, "age", pa.array([[1.0]] * table.num_rows)), ColumnError, "holds list"),
-        (lambda table: table.slice(0, 0), InputError, "no rows"),
+        (lambda table: table.set_column(2, "ill", pa.nulls(table.num_rows, pa.string())), InputError, "'ill'"),
+        (lambda table: table.set_column(2, "ill", pa.array(["a"] * table.num_rows)), LabelError, "'a'"),
+        (lambda table: table.set_column(0, "age", pa.array([[1.0]] * table.num_rows)), ColumnError, "'age' .* list"),
+        (lambda table: table.slice(0, 0), InputError, "parquet"),
     ],
 )
 def test_what_cannot_be_coded_is_told(change, error, words, tmp_path):
@@ -236,22 +260,22 @@ def test_what_cannot_be_coded_is_told(change, error, words, tmp_path):
 
 def test_text_is_refused_with_what_to_do_about_it(tmp_path):
     dataset = open_dataset(written(tmp_path, people(300).select(["age", "town", "ill"])), target="ill")
-    with pytest.raises(ColumnError, match=r"'town' \(string\)\. Code them, TableEncoder\(\)"):
+    with pytest.raises(ColumnError, match=r"'town' \(string\)"):
         LinearDiscriminantAnalysis().fit(dataset)
 
 
 LITTLE = """
     import resource, sys
     import discriminant as d
-    from discriminant.partitions import dataset as module
-    from discriminant.tables.training import LearningOptions
+    from discriminant.partitions import training as module
+    from discriminant.tables.learning import LearningOptions
     def fit(pattern):
         dataset = d.open_dataset(pattern, target="y")
         rows = dataset.coded(dataset.learned(LearningOptions(), labels=True).schema)
         return d.evaluate(d.LogisticRegression(alpha=0.01).fit(rows), rows)["accuracy"].value
     fit(sys.argv[1] + "/few.parquet")  # loads libraries and kernels, starts threads
     held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
-    module._SAMPLE_BYTES = 4_000_000
+    module.SAMPLE_BYTES = 4_000_000
     resource.setrlimit(resource.RLIMIT_DATA, (held + 120_000_000, held + 120_000_000))
     print(fit(sys.argv[1] + "/many*.parquet"))
 """

@@ -31,7 +31,7 @@ def rows(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
     """Larger than what is held at hand, as files larger than memory are."""
-    monkeypatch.setattr("discriminant.partitions.dataset._SAMPLE_BYTES", 8 * P * 3_000)
+    monkeypatch.setattr("discriminant.partitions.training.SAMPLE_BYTES", 8 * P * 3_000)
 
 
 MACHINES = [
@@ -65,12 +65,12 @@ def test_margins_by_passes_are_those_of_rows_in_memory(machine, target, rows):
 def test_machines_of_passes_keep_no_rows(rows):
     machine = SupportVectorClassifier(C=0.1).fit(open_dataset(rows[1], target="y", drop=["k", "w"]))
     for name in ("support_", "dual_coef_", "slacks_", "n_support_"):
-        with pytest.raises(NotReadyError, match="keeps no multipliers"):
+        with pytest.raises(NotReadyError, match="streamed"):
             getattr(machine, name)
 
 
 def test_too_many_rows_near_the_margin_are_refused_by_name(rows, monkeypatch):
-    monkeypatch.setattr("discriminant.margins.soft_margin._GATHERED_BYTES", 8 * P * 20)
+    monkeypatch.setattr("discriminant.margins.soft_margin.MAX_GATHERED_BYTES", 8 * P * 20)
     with pytest.raises(InputError, match=r"rows are near the margin.* squared hinge"):
         SupportVectorClassifier(C=1e-7).fit(open_dataset(rows[1], target="y", drop=["k", "w"]))
 
@@ -120,7 +120,7 @@ def test_naive_bayes_reads_and_answers_datasets(mixed):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"c": -1.0}, "Row 0 has -1 in column 'c', which is read as counts"),
+        ({"c": -1.0}, "Row 0 has -1 in column 'c'; the distribution 'counts'"),
         ({"d": np.nan}, "Input X contains NaN: column 'd', row 0"),
         ({"a": np.nan}, "Input X contains NaN: column 'a', row 0"),
         ({"b": np.nan}, "column 'b'"),
@@ -139,7 +139,7 @@ def test_levels_of_a_dataset_that_were_not_seen_are_told(mixed, tmp_path):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         model.predict(open_dataset(tmp_path / "new.parquet", drop=["y"]))
-    assert "3,000 rows with a level of column 'd' not seen in training (9.0)" in str(told[0].message)
+    assert "column 'd': 9.0 (rows: 3,000)" in str(told[0].message)
 
 
 def test_more_columns_than_rows_are_fitted_from_files(tmp_path):

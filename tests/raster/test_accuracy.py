@@ -22,8 +22,8 @@ from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.evaluation.intervals import wilson_interval
 from discriminant.raster import area_adjusted_accuracy, assess_map, class_pixels, map_accuracy, open_areas, open_image
 from discriminant.raster.class_map import class_extents, map_legend
+from discriminant.raster.coordinates import pixel_areas
 from discriminant.raster.figures import area_estimates
-from discriminant.raster.ground import pixel_areas
 from helpers import REFERENCE, assert_reference, reference
 
 HECTARES = 0.09
@@ -100,7 +100,7 @@ def test_a_class_missing_from_the_map_has_an_area_and_no_users_accuracy(olofsson
     assert np.isnan(found.users_accuracy_se[1])
     assert found.producers_accuracy[1] == 0
     assert_allclose(found.overall_accuracy, (weights * share[[0, 1, 2], [0, 2, 3]]).sum())
-    assert found.notes == ("2 is not on the map: there is no user's accuracy.",)
+    assert [note.partition(":")[0] for note in found.notes] == ["2"]
     assert found.to_dict()["users_accuracy"]["2"] is None
 
 
@@ -113,8 +113,8 @@ def test_a_class_missing_from_the_reference_has_no_producers_accuracy(olofsson):
     assert found.users_accuracy[missing] == 0
     assert found.area[missing] == 0
     assert_allclose(found.area.sum(), areas.sum())
-    assert found.notes == ("2 is not in the reference: there is no producer's accuracy.",)
-    first, second, _ = (line.split() for line in str(found).splitlines() if line.startswith("2 "))
+    assert [note.partition(":")[0] for note in found.notes] == ["2"]
+    first, second = (line.split() for line in str(found).splitlines() if line.startswith("2 "))
     assert first[:7] == ["2", "0.0", "%", "(0.0", "to", "16.1)", "-"]
     assert (second[1], second[-1]) == ("0.0", "13,500.0")
 
@@ -133,7 +133,7 @@ def test_orientation_of_counts_as_they_are():
     assert_allclose(told["producers_accuracy"]["forest"], 50 / 60)
     assert_allclose(told["users_accuracy"]["forest"], 50 / 54)
     lines = str(found).splitlines()
-    assert lines[0].startswith("rows = reference, columns = map")
+    assert lines[0].startswith("Rows: reference; columns: map.")
     negatives = REFERENCE_BY_MAP[1:].sum()
     assert_allclose(found.specificity[0], 1 - REFERENCE_BY_MAP[1:, 0].sum() / negatives)
     assert_allclose(told["specificity"]["forest"], found.specificity[0])
@@ -251,10 +251,10 @@ def test_users_accuracy_has_the_interval_of_its_stratum(olofsson):
 def test_estimates_at_the_end_of_their_range_have_intervals(n):
     """A sample without an error says how few there may be, not that there is none."""
     found = area_adjusted_accuracy(np.diag([n, n, n]), [50, 30, 20], ["a", "b", "c"])
-    reach = 3.84 / (n + 3.84)  # of Wilson's interval of n in n
+    reach = 1 - wilson_interval(1.0, n).low
     low, high = found.interval("overall_accuracy")
     assert (found.overall_accuracy, high) == (1, 1)
-    assert_allclose(1 - low, reach * np.sqrt(0.5**2 + 0.3**2 + 0.2**2), rtol=1e-3)
+    assert_allclose(1 - low, reach * np.sqrt(0.5**2 + 0.3**2 + 0.2**2), rtol=1e-12)
     for measure in MEASURES[:3]:
         for label in found.classes:
             low, high = found.interval(measure, label)
@@ -313,7 +313,7 @@ def test_one_sampled_pixel_has_no_standard_error_but_an_interval():
     found = area_adjusted_accuracy([[1, 0], [3, 20]], [10, 90])
     assert np.isnan(found.overall_accuracy_se)
     assert_allclose(found.overall_accuracy, 0.1 + 0.9 * 20 / 23)
-    assert found.notes == ("1 has one sampled pixel: standard errors need at least two.",)
+    assert [note.partition(":")[0] for note in found.notes] == ["1"]
     low, high = found.interval("overall_accuracy")
     assert 0.5 < low < found.overall_accuracy < high < 1
     assert found.to_dict()["overall_accuracy_se"] is None
@@ -325,21 +325,21 @@ def test_many_classes_are_told_in_few_lines():
     assert len(str(accuracy).splitlines()) < 60
     found = area_adjusted_accuracy(accuracy, dict(enumerate([5.0] * 200)))
     assert len(found.notes) == 2
-    assert found.notes[0].startswith("200, 201, 202, 203, 204 and 95 more are not on the map")
+    assert found.notes[0].startswith("200, 201, 202, 203, 204 and 95 more:")
     assert len(str(found).splitlines()) < 100
 
 
 @pytest.mark.parametrize(
     ("counts", "areas", "words"),
     [
-        ([[1, 2]], [1], r"1 rows \(map\) and as many columns"),
-        ([[1, 2], [3, -4]], [1, 2], "0 or more"),
-        ([["a", 2], [3, 4]], [1, 2], "table of counts"),
-        ([[1, 2], [3, 4]], [1, 2, 3], r"one area for each of the 2 map classes \(1, 2\)"),
-        ([[1, 2], [3, 4]], [0, 0], "not all 0"),
-        ([[1, 2], [3, 4]], [1, np.nan], "0 or more"),
-        ([[0, 0], [3, 4]], [5, 5], "map class 1 has an area of 5, and no pixel"),
-        ([[1, 2], [3, 4]], [0, 5], "3 pixels were sampled where the map shows 1"),
+        ([[1, 2]], [1], r"got shape \(1, 2\)"),
+        ([[1, 2], [3, -4]], [1, 2], "confusion|map_areas"),
+        ([["a", 2], [3, 4]], [1, 2], "confusion"),
+        ([[1, 2], [3, 4]], [1, 2, 3], r"map_areas.*2 map classes \(1, 2\)"),
+        ([[1, 2], [3, 4]], [0, 0], "map_areas"),
+        ([[1, 2], [3, 4]], [1, np.nan], "confusion|map_areas"),
+        ([[0, 0], [3, 4]], [5, 5], "class 1 has area 5, but 0"),
+        ([[1, 2], [3, 4]], [0, 5], "class 1 has area 0, but 3"),
         ([[1, 2], [3, 4]], {1: 5, 2: 5, 9: 5}, "map_areas has the class 9"),
     ],
 )
@@ -387,7 +387,7 @@ def test_a_map_is_held_against_reference_areas(tmp_path, class_map):
     assert found.map_pixels == {"forest": 18 * 15, "water": 18 * 15, "rejected": 30}
     assert_allclose(list(found.hectares.values()), [2.7, 2.7, 0.3], rtol=2e-3)  # the scale of UTM is 0.9996 there
     assert [finding.kind for finding in found.findings] == ["nodata"]
-    with pytest.raises(InputError, match="several pixels"):
+    with pytest.raises(InputError, match="draw_design"):
         found.area_adjusted()
 
 
@@ -422,7 +422,7 @@ def test_points_are_a_sample_and_training_areas_are_none(tmp_path, class_map):
             file.update_tags(TRAINING=json.dumps(training))
         told = assess_map(path, refused, names=CODES)
         assert [finding.kind for finding in told.findings] == ["training-areas"]
-        with pytest.raises(InputError, match="holds the training areas"):
+        with pytest.raises(InputError, match="training areas"):
             told.area_adjusted()
         assert assess_map(path, allowed, names=CODES).findings == ()
 
@@ -521,16 +521,16 @@ def test_hectares_without_a_place_on_the_earth(tmp_path):
 def test_maps_and_references_that_do_not_meet_are_refused(tmp_path, class_map):
     path, _ = class_map
     other = write_shapes(tmp_path / "other.gpkg", [square(2, 2)], ["Trees"])
-    with pytest.raises(LabelError, match=r"'Trees'.*'forest'.*none is in both"):
+    with pytest.raises(LabelError, match=r"'Trees'.*'forest'"):
         assess_map(path, other, names=CODES)
-    with pytest.raises(LabelError, match="has the code 2, which names does not know"):
+    with pytest.raises(LabelError, match=r"names.* 2 "):
         assess_map(path, write_shapes(tmp_path / "water.gpkg", [square(20, 2)], ["water"]), names={1: "forest"})
     top = write_shapes(tmp_path / "top.gpkg", [shapely.Point(500_015, NORTH - 5)], ["forest"])
-    with pytest.raises(DegenerateDataError, match=r"has no class where 'top.gpkg' lies"):
+    with pytest.raises(DegenerateDataError, match=r"'top.gpkg'"):
         assess_map(path, top, names=CODES)
-    with pytest.raises(InputError, match=r"one band, 'two.tif' has 2"):
+    with pytest.raises(InputError, match=r"'two.tif' has 2"):
         assess_map(write_image(tmp_path / "two.tif", np.ones((2, 20, 30), "uint8")), other)
-    with pytest.raises(InputError, match="no class map"):
+    with pytest.raises(InputError, match=r"heights.tif.*0\.5"):
         class_pixels(write_image(tmp_path / "heights.tif", np.full((1, 20, 30), 0.5, "float32")))
 
 
@@ -568,13 +568,13 @@ def test_areas_of_any_unit_are_written_with_digits_that_tell(unit):
 @pytest.mark.parametrize(
     ("confusion", "areas", "classes", "words"),
     [
-        ([[5, 1], [1, 5]], [1, 2], ["a", "a"], "once in classes, got 'a'"),
-        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "a"], columns=["a", "b"]), {"a": 1}, None, "once in the index"),
-        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "b"], columns=["b", "b"]), {"a": 1}, None, "once in the columns"),
-        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "b"], columns=["a", "b"]), [1, 2], ["x", "y"], "classes= is for"),
-        (pl.DataFrame({"a": [5, 1], "b": [1, 5]}), [1, 2], None, "polars frame does not say"),
-        ([[5, 1], [1, 5]], ["much", "more"], None, "map_areas must be areas"),
-        ([[5, 1], [1, 5]], {1: "much", 2: 3}, None, "map_areas must be areas"),
+        ([[5, 1], [1, 5]], [1, 2], ["a", "a"], "classes, got 'a'"),
+        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "a"], columns=["a", "b"]), {"a": 1}, None, "index.*'a'"),
+        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "b"], columns=["b", "b"]), {"a": 1}, None, "columns, got 'b'"),
+        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "b"], columns=["a", "b"]), [1, 2], ["x", "y"], "pandas DataFrame"),
+        (pl.DataFrame({"a": [5, 1], "b": [1, 5]}), [1, 2], None, "pandas DataFrame"),
+        ([[5, 1], [1, 5]], ["much", "more"], None, "map_areas"),
+        ([[5, 1], [1, 5]], {1: "much", 2: 3}, None, "map_areas"),
     ],
     ids=["twice", "twice in rows", "twice in columns", "named twice over", "no rows", "words", "words by class"],
 )

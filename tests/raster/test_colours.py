@@ -15,12 +15,12 @@ BLUE, GREEN, YELLOW, RED, BROWN = (190, 250), (75, 165), (40, 60), (0, 15), (15,
 @pytest.mark.parametrize(
     ("names", "hues"),
     [
-        (["water", "Water bodies", "OPEN_WATER", "Wasserfläche", "Rivière", "agua", "Waterbody"], BLUE),
-        (["forest", "Laubwald", "Forêt", "trees", "bosque", "mixed forest", "Rainforest"], GREEN),
-        (["grass", "Grassland", "Wiese"], GREEN),
-        (["crop", "Agriculture (irrigated)", "Ackerland", "cultivos", "wheat"], YELLOW),
-        (["urban", "Built-up", "BuiltUp area", "Siedlung", "developed, low intensity", "Área urbana"], RED),
-        (["soil", "BareSoil", "bare ground", "Boden", "suelo"], BROWN),
+        (["water", "Water bodies", "OPEN_WATER", "Waterbody", "rivers"], BLUE),
+        (["forest", "trees", "mixed forest", "Rainforest"], GREEN),
+        (["grass", "Grassland", "meadows"], GREEN),
+        (["crop", "Agriculture (irrigated)", "wheat"], YELLOW),
+        (["urban", "Built-up", "BuiltUp area", "developed, low intensity"], RED),
+        (["soil", "BareSoil", "bare ground"], BROWN),
     ],
 )
 def test_known_words_have_the_colours_people_expect(names, hues):
@@ -32,12 +32,12 @@ def test_known_words_have_the_colours_people_expect(names, hues):
 
 
 def test_snow_is_white_clouds_and_roads_are_grey():
-    for name, low, high in (("snow", 235, 255), ("Schnee/Eis", 235, 255), ("clouds", 200, 230), ("road", 50, 110)):
+    for name, low, high in (("snow", 235, 255), ("snow/ice", 235, 255), ("clouds", 200, 230), ("road", 50, 110)):
         assert all(low <= part <= high for part in rgb(named_colour(name))), name
 
 
 @pytest.mark.parametrize(
-    "name", ["non-forest", "stable nonforest", "no water", "kein Wald", "class 3", "7", "merchant", "水", ""]
+    "name", ["non-forest", "stable nonforest", "no water", "Wald", "class 3", "7", "merchant", "水", ""]
 )
 def test_other_words_have_none_of_them(name):
     assert named_colour(name) is None

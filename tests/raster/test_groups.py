@@ -49,7 +49,7 @@ def test_points_of_a_field_are_held_out_together(seed):
     assert 100 < found.groups.distance < 300  # fields of 200 m, 300 m from each other
     new = Fields(300, n_bands=20, seed=100 + seed).samples(5)
     true = model.fit(samples.X, samples.y).score(new.X, new.y)
-    alone = held_out_accuracy(model, samples, group_distance=0).overall_accuracy
+    alone = held_out_accuracy(model, samples, groups=area_groups(samples, group_distance=0)).overall_accuracy
     assert abs(found.overall_accuracy - true) < 0.13
     assert alone > true + 0.15
     polygons = held_out_accuracy(model, fields.samples(8, points=False))
@@ -69,7 +69,7 @@ def test_dense_points_are_grouped_by_squares():
     samples = Fields(36, n_bands=20, gap=0).samples(8)
     found = held_out_accuracy(LinearDiscriminantAnalysis(), samples)
     assert found.groups.squares
-    alone = held_out_accuracy(LinearDiscriminantAnalysis(), samples, group_distance=0)
+    alone = held_out_accuracy(LinearDiscriminantAnalysis(), samples, groups=area_groups(samples, group_distance=0))
     assert found.overall_accuracy < alone.overall_accuracy - 0.1
 
 
@@ -107,9 +107,9 @@ def test_distances_are_metres_on_the_ground(crs):
 def test_groups_that_leave_a_class_in_one_are_refused():
     samples = Fields(6).samples(4)
     with pytest.raises(LabelError, match="group_distance"):
-        held_out_accuracy(LinearDiscriminantAnalysis(), samples, group_distance=10_000)
-    with pytest.raises(ParameterError, match="one of block and group_distance"):
-        split_by_area(samples, block=3, group_distance=4)
+        held_out_accuracy(LinearDiscriminantAnalysis(), samples, groups=area_groups(samples, group_distance=10_000))
+    with pytest.raises(ParameterError, match="block and group_distance"):
+        split_by_area(samples, groups=area_groups(samples, block=3, group_distance=4))
     with pytest.raises(ParameterError, match="group_distance"):
         area_groups(samples, group_distance=-1)
 

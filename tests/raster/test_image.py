@@ -23,7 +23,8 @@ from rasterio.windows import Window
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.errors import ColumnError, DiscriminantError, DtypeError, InputError, ParameterError
 from discriminant.raster import Band, classify_image, draw_samples, open_image, refuse_other_bands
-from discriminant.raster.image import no_georeference_warning, stored_bands
+from discriminant.raster.bands import stored_bands
+from discriminant.raster.files import no_georeference_warning
 
 
 def numbers(*shape, dtype="uint8", start=1):
@@ -144,10 +145,9 @@ def test_an_alpha_band_hides_pixels_and_is_no_band(tmp_path):
     with open_image(path) as image:
         assert image.band_names == ("red", "green", "blue")
         read, valid = image.read()
-        assert [str(finding.message) for finding in image.findings] == [
-            "Band 4 of 'image.tif' is read as transparency (alpha): it hides pixels where it is 0, and is no band to "
-            "learn from. If it holds values: bands='1-4'."
-        ]
+        (note,) = image.findings
+        assert note.kind == "alpha"
+        assert "bands='1-4'." in str(note.message)
     assert_array_equal(read, values[:3])
     assert_array_equal(valid, (values[3] > 0) & (values[:3] != 9).all(axis=0))
 
@@ -197,17 +197,13 @@ def test_a_truncated_file_is_refused_by_name_and_rows(tmp_path):
     path.write_bytes(content[: len(content) // 2])
     with open_image(path) as image:
         image.read(Window(0, 0, 10, 1))
-        with pytest.raises(InputError, match=r"scene\.tif.*rows 190 to 199.*copy it again"):
+        with pytest.raises(InputError, match=r"scene\.tif.*rows 190 to 199"):
             image.read(Window(0, 190, 10, 10))
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
-    [
-        ("notes.tif", b"not an image at all", "notes.tif.*cannot be opened as an image"),
-        ("empty.tif", b"", "empty.tif.*cannot be opened as an image"),
-        (None, None, "no file.*absent.tif"),
-    ],
+    [("notes.tif", b"not an image at all", "notes.tif"), ("empty.tif", b"", "empty.tif"), (None, None, "absent.tif")],
 )
 def test_what_is_no_image_is_refused(tmp_path, name, content, words):
     if name:
@@ -226,9 +222,9 @@ def test_a_folder_and_an_empty_list_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("size", "grid", "words"),
     [
-        ((4, 6), {}, "one grid.*5 x 4.*6 x 4"),
-        ((4, 5), {"transform": rasterio.Affine(10, 0, 500_005, 0, -10, 5_000_000)}, "one grid.*500005"),
-        ((4, 5), {"crs": "EPSG:32632"}, "one coordinate system.*EPSG:32633.*EPSG:32632"),
+        ((4, 6), {}, "grid.*5 x 4.*6 x 4"),
+        ((4, 5), {"transform": rasterio.Affine(10, 0, 500_005, 0, -10, 5_000_000)}, "grid.*500005"),
+        ((4, 5), {"crs": "EPSG:32632"}, "EPSG:32633.*EPSG:32632"),
     ],
 )
 def test_files_of_different_grids_are_no_image(tmp_path, size, grid, words):
@@ -246,18 +242,15 @@ def test_a_coordinate_system_is_given_or_put_right(tmp_path):
     wrong = write_image(tmp_path / "wrong.tif", numbers(1, 4, 5))
     with open_image(wrong, crs="EPSG:32632") as image:
         (note,) = image.findings
-        assert str(note.message) == (
-            "'wrong.tif' says that its coordinate system is EPSG:32633. "
-            "It is read as EPSG:32632, as was asked for (crs)."
-        )
+        assert (note.severity, note.kind) == ("note", "crs")
     with open_image(wrong, crs="EPSG:32633") as image:
         assert image.findings == ()
     with open_image(write_image(tmp_path / "degrees.tif", numbers(1, 4, 5), crs="EPSG:4326")) as image:
         (warning,) = image.findings
-        assert "EPSG:4326, a system of degrees, and its coordinates reach 5,000,000" in str(warning.message)
-    with pytest.raises(InputError, match="'EPSG:0' is not known"):
+        assert "5,000,000" in str(warning.message)
+    with pytest.raises(InputError, match="'EPSG:0'"):
         open_image(wrong, crs="EPSG:0")
-    with pytest.raises(InputError, match=r"photo\.png' has no georeference.*\(crs\) is no place"):
+    with pytest.raises(InputError, match=r"crs .*photo\.png'"):
         open_image(write_plain(tmp_path / "photo.png", numbers(3, 4, 5)), crs="EPSG:32632")
 
 
@@ -278,15 +271,15 @@ def scan(tmp_path):
 
 
 def test_an_image_placed_by_control_points_says_so(tmp_path, scan):
-    words = r"scan\.tif' is placed by 4 ground control points, not by a grid.*gdalwarp scan\.tif warped\.tif"
+    words = r"scan\.tif'.*4 ground control points"
     with open_image(scan) as image:
         assert not image.georeferenced
         (note,) = image.findings
         assert re.search(words, note.message)
     shapes = write_shapes(tmp_path / "areas.gpkg", [square(2, 2), square(12, 2)], ["a", "b"])
-    with pytest.raises(InputError, match=r"Where 'areas\.gpkg' lies.*4 ground control points.*gdalwarp"):
+    with pytest.raises(InputError, match=r"'areas\.gpkg'.*4 ground control points.*gdalwarp"):
         draw_samples(scan, shapes)
-    with pytest.raises(InputError, match=words[:60]):
+    with pytest.raises(InputError, match=r"crs.*4 ground control points"):
         open_image(scan, crs="EPSG:32633")
     model = LinearDiscriminantAnalysis().fit([[1, 3], [2, 4], [90, 95], [91, 92], [3, 1], [99, 90]], list("aabbab"))
     with rasterio.open(classify_image(model, scan, tmp_path / "map.tif").path) as file:
@@ -304,7 +297,7 @@ def test_an_image_placed_by_a_camera_model_says_so(tmp_path):
         file.write(numbers(1, 20, 30))
         file.rpcs = RPC(**line, **sample, **middle)
     shapes = write_shapes(tmp_path / "areas.gpkg", [square(2, 2)], ["a"])
-    with pytest.raises(InputError, match=r"is placed by a model of the camera \(RPC\), not by a grid.*gdalwarp"):
+    with pytest.raises(InputError, match=r"RPC.*gdalwarp"):
         draw_samples(path, shapes)
 
 
@@ -312,7 +305,7 @@ def test_a_cut_off_file_with_alpha_is_refused_by_name(tmp_path):
     path = write_image(tmp_path / "cut.tif", numbers(4, 200, 300), photometric="RGB", alpha="YES")
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match=r"cut\.tif.*cannot be read.*copy it again"):
+    with pytest.raises(InputError, match=r"cut\.tif"):
         open_image(path)
 
 
@@ -328,13 +321,13 @@ def test_transparency_is_looked_for_all_over_a_large_image(tmp_path):
 
 @pytest.mark.parametrize("bands", [None, [], {}, [3], [{"name": "red"}], [{**vars(Band("red", "uint8")), "of": "4"}]])
 def test_bands_of_damaged_files_are_refused(bands):
-    with pytest.raises(InputError, match=r"m\.dsc does not say which bands"):
+    with pytest.raises(InputError, match=r"m\.dsc"):
         stored_bands(bands, "m.dsc")
 
 
 def test_pixels_without_a_size_are_refused(tmp_path):
     path = write_image(tmp_path / "flat.tif", numbers(1, 4, 5), transform=rasterio.Affine(0, 0, 1, 0, 0, 1))
-    with pytest.raises(InputError, match="have no size"):
+    with pytest.raises(InputError, match=r"flat\.tif"):
         open_image(path)
 
 
@@ -370,10 +363,10 @@ TRAINED = [Band("red", "uint8", True), Band("infrared", "uint8", True)]
 @pytest.mark.parametrize(
     ("names", "dtype", "words"),
     [
-        (["red"], "uint8", "2 bands of the training image, got 1.*red and infrared"),
-        (["infrared", "red"], "uint8", "Band 1 of the image must be 'red'.*got 'infrared'"),
-        (["red", "blue"], "uint8", "Band 2 of the image must be 'infrared'.*got 'blue'"),
-        (["red", "infrared"], "uint16", "'red' holds uint16.*uint8"),
+        (["red"], "uint8", " 2 bands .*got 1.*red and infrared"),
+        (["infrared", "red"], "uint8", "Band 1 .*'red'.*'infrared'"),
+        (["red", "blue"], "uint8", "Band 2 .*'infrared'.*'blue'"),
+        (["red", "infrared"], "uint16", "'red' has type uint16.*uint8"),
     ],
 )
 def test_other_bands_than_those_trained_on_are_refused_by_name(tmp_path, names, dtype, words):
@@ -391,5 +384,5 @@ def test_bands_called_after_files_may_be_of_another_scene_but_not_in_another_ord
     with open_image([tmp_path / "june_b3.tif", tmp_path / "june_b4.tif"]) as image:
         refuse_other_bands(trained, image)
     turned = open_image([tmp_path / "may_b4.tif", tmp_path / "may_b3.tif"])
-    with turned as image, pytest.raises(ColumnError, match="Band 1 of the image must be 'may_b3'"):
+    with turned as image, pytest.raises(ColumnError, match="'may_b3'"):
         refuse_other_bands(trained, image)

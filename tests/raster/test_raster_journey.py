@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 
 from discriminant.cli.raster import app
 from discriminant.raster import open_image
-from discriminant.raster.ground import pixel_areas
+from discriminant.raster.coordinates import pixel_areas
 
 
 def run(*arguments):
@@ -122,6 +122,7 @@ def test_logistic_regression_agrees_where_it_is_sure(by_hand, folder):
     values, valid, (X, y) = by_hand
     target, every = folder / "logistic.tif", folder / "every.tif"
     options = ["--model", "logistic", "--probabilities", every, "--probability-type", "float32", "--no-validate"]
+    options += ["--set", "alpha=1e-4"]
     run("classify", *BANDS, "--areas", POLYGONS, "-c", "label", "-o", target, *options)
     rival = make_pipeline(StandardScaler(), LogisticRegression(C=1 / (1e-4 * len(y)), tol=1e-10, max_iter=100_000))
     assert_allclose(read_raster(every)[:, valid].T, rival.fit(X, y).predict_proba(values[:, valid].T), atol=2e-4)
@@ -278,4 +279,4 @@ def test_a_design_that_is_checked_without_errors_gives_an_accuracy_of_1(by_hand,
     adjusted = json.loads(found.stdout)["area_adjusted"]
     assert adjusted["overall_accuracy"] == pytest.approx(1)
     assert adjusted["area"] == pytest.approx(adjusted["map_areas"])
-    assert "What the classes cover" in page.read_text(encoding="utf-8")
+    assert "Estimated areas" in page.read_text(encoding="utf-8")

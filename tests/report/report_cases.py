@@ -15,8 +15,9 @@ from discriminant import (
     learning_curve,
     read_training,
 )
-from discriminant.evaluation import evaluation_of
-from discriminant.report import write_report
+from discriminant.evaluation import LabelledPredictions, evaluation_of
+from discriminant.evaluation.by_group import predictions_by_group
+from discriminant.report import TableReport, write_report
 
 HOSTILE = "</script><script>alert(\"1\")</script> & 'b'"
 HOSTILE_COLUMN = "<img src=x onerror=alert(2)> {{ 7 * 7 }} $x$"
@@ -57,7 +58,11 @@ def compared(kind):
 
 def two_classes(path):
     result, training, models = compared("two")
-    return write_report(path, result, training, model=models["logistic"], model_name="logistic")
+    predictions = result.cross_validation.labelled_predictions("logistic")
+    groups = predictions_by_group(predictions, np.where(training[0][:, 0] > 14, "large", "small"), name="size")
+    return write_report(
+        path, TableReport(result, training, model=models["logistic"], model_name="logistic", by_group=groups)
+    )
 
 
 def two_classes_with_costs(path):
@@ -65,25 +70,34 @@ def two_classes_with_costs(path):
     X, y, _ = training
     curve = learning_curve(models["LDA"], X, y, sizes=[50, 100, 200, 400])
     return write_report(
-        path, result, training, model=models["LDA"], model_name="LDA", costs=COSTS, learning_curve=curve,
-        command="discriminant compare cancer.csv --target diagnosis --costs costs.csv", title="Tumours",
-    )  # fmt: skip
+        path,
+        TableReport(
+            result,
+            training,
+            model=models["LDA"],
+            model_name="LDA",
+            given_costs=COSTS,
+            learning_curve=curve,
+            command="discriminant compare cancer.csv --target diagnosis --costs costs.csv",
+            title="Tumours",
+        ),
+    )
 
 
 def three_classes(path):
     result, training, models = compared("three")
-    return write_report(path, result, training, model=models["LDA"], model_name="LDA")
+    return write_report(path, TableReport(result, training, model=models["LDA"], model_name="LDA"))
 
 
 def margins(path):
     result, training, models = compared("three")
-    return write_report(path, result, training, model=models["SVM"], model_name="SVM")
+    return write_report(path, TableReport(result, training, model=models["SVM"], model_name="SVM"))
 
 
 def margins_of_two(path):
     X, y, names = cancer()
     model = SupportVectorClassifier()
-    return write_report(path, compare({"SVM": model}, X, y, cv=3), (X, y, names), model=model.fit(X, y))
+    return write_report(path, TableReport(compare({"SVM": model}, X, y, cv=3), (X, y, names), model=model.fit(X, y)))
 
 
 def hostile(path):
@@ -96,7 +110,10 @@ def hostile(path):
     result = compare({HOSTILE: model}, training.X, training.y, cv=3)
     costs = {truth: {action: float(truth != action) for action in set(y)} for truth in set(y)}
     return write_report(
-        path, result, training, model=model.fit(training.X, training.y), costs=costs, command=HOSTILE, title=HOSTILE
+        path,
+        TableReport(
+            result, training, model=model.fit(training.X, training.y), given_costs=costs, command=HOSTILE, title=HOSTILE
+        ),
     )
 
 
@@ -106,7 +123,7 @@ def many_columns(path):
     y = np.where(X[:, 7] + X[:, 50] + rng.normal(size=500) > 0, "yes", "no")
     model = LinearDiscriminantAnalysis(shrinkage=0.2)
     result = compare({"LDA": model}, X, y, cv=3)
-    return write_report(path, result, (X, y, [f"gene {j}" for j in range(200)]), model=model.fit(X, y))
+    return write_report(path, TableReport(result, (X, y, [f"gene {j}" for j in range(200)]), model=model.fit(X, y)))
 
 
 def many_classes(path):
@@ -114,19 +131,24 @@ def many_classes(path):
     y = np.repeat([f"a long class name {k}" for k in range(20)], 15)
     X = 3 * rng.normal(size=(20, 4))[np.repeat(np.arange(20), 15)] + rng.normal(size=(300, 4))
     model = LinearDiscriminantAnalysis()
-    return write_report(path, compare({"LDA": model}, X, y, cv=3), (X, y), model=model.fit(X, y))
+    return write_report(path, TableReport(compare({"LDA": model}, X, y, cv=3), (X, y), model=model.fit(X, y)))
 
 
 def poor_class(path):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 2)), np.array(["common"] * 57 + ["rare"] * 3)
     model = LinearDiscriminantAnalysis()
-    return write_report(path, compare({"LDA": model}, X, y, cv=3), (X, y), model=model.fit(X, y))
+    return write_report(path, TableReport(compare({"LDA": model}, X, y, cv=3), (X, y), model=model.fit(X, y)))
 
 
 def one_evaluation(path):
     """Nothing but the evaluation of predicted classes."""
-    return write_report(path, None, None, evaluation=evaluation_of(list("aabbab"), predicted=list("abbbab")))
+    return write_report(
+        path,
+        TableReport(
+            None, None, given_evaluation=evaluation_of(LabelledPredictions(list("aabbab"), predicted=list("abbbab")))
+        ),
+    )
 
 
 KINDS = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from report_cases import HOSTILE, KINDS, compared
 
-from discriminant.evaluation import evaluation_of
+from discriminant.evaluation import LabelledPredictions, evaluation_of
 from discriminant.report import write_report
-from discriminant.report.sections import thresholds_of
-from discriminant.report.table_report import SECTIONS, ReportData
+from discriminant.report.cost_thresholds import thresholds_of
+from discriminant.report.table_report import SECTIONS, TableReport
 
 # One process writes the reports, each once.
 pytestmark = pytest.mark.xdist_group("reports")
@@ -86,7 +86,7 @@ def test_the_page_is_dark_where_the_system_is(report, open_page):
 def test_columns_are_read_as_lines_on_a_telephone(report, open_page):
     """What is said about a column has the width of the screen, not one word a line."""
     with open_page(report("three_classes"), 400) as page:
-        told = page.locator("table.columns td.told").first
+        told = page.locator("table.columns td.values").first
         assert told.bounding_box()["width"] > 300
         page.set_viewport_size({"width": 1280, "height": 900})
         heads = page.locator("table.columns tbody th").all()
@@ -116,16 +116,16 @@ def rows():
 @pytest.fixture(scope="module")
 def panel_page(rows, tmp_path_factory, open_page):
     positive, p = rows
-    evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=p)
+    evaluation = evaluation_of(LabelledPredictions(np.where(positive, "yes", "no"), posterior=p))
     path = tmp_path_factory.mktemp("panel") / "panel.html"
-    with open_page(write_report(path, None, None, evaluation=evaluation)) as page:
+    with open_page(write_report(path, TableReport(None, None, given_evaluation=evaluation))) as page:
         yield page
 
 
 @pytest.fixture
 def panel(panel_page):
     """The page with its sliders where they start."""
-    panel_page.get_by_role("button", name="Start again").click()
+    panel_page.get_by_role("button", name="Reset").click()
     return panel_page
 
 
@@ -165,7 +165,7 @@ def test_costs_and_shares_change_cost_and_precision_but_not_the_rates(panel, row
     precision = share * sensitivity / (share * sensitivity + (1 - share) * alarm)
     assert read(panel, "rate-precision") == pytest.approx(100 * precision, abs=1.0)
     assert (read(panel, "count-hits"), read(panel, "rate-sensitivity"), read(panel, "rate-specificity")) == before
-    panel.get_by_role("button", name="Start again").click()
+    panel.get_by_role("button", name="Reset").click()
     assert panel.locator("#ratio-shown").inner_text() == "1 : 1"
     assert share_of(panel) == pytest.approx(np.mean(positive), abs=0.00051)
 
@@ -182,11 +182,11 @@ def test_shares_go_up_with_the_slider(panel):
 
 def test_the_cheapest_threshold_is_that_of_python(panel, rows):
     positive, p = rows
-    data = ReportData(None, None, evaluation_of(np.where(positive, "yes", "no"), posterior=p))
+    data = TableReport(None, None, evaluation_of(LabelledPredictions(np.where(positive, "yes", "no"), posterior=p)))
     (found,) = thresholds_of(data)
     for place, ratio in ((3, 0.1), (8, 1.0), (13, 10.0)):
         move(panel, "#cost-ratio", place)
-        panel.get_by_role("button", name="cheapest").click()
+        panel.get_by_role("button", name="minimum cost").click()
         assert read(panel, "threshold-shown") == pytest.approx(found.values[found.best(ratio)])
         assert read(panel, "cost-now") == pytest.approx(found.costs(ratio).min(), abs=0.0051)
 
@@ -204,7 +204,7 @@ def test_the_keyboard_moves_the_threshold_and_its_point_in_the_figure(panel):
 def test_each_of_several_classes_can_be_chosen(report, open_page):
     with open_page(report("three_classes")) as page:
         result, training, models = compared("three")
-        data = ReportData(result, training, model=models["LDA"], model_name="LDA")
+        data = TableReport(result, training, model=models["LDA"], model_name="LDA")
         for place, found in enumerate(thresholds_of(data)):
             page.locator("#threshold-class").select_option(str(place))
             half = int(np.argmin(np.abs(found.values - 0.5)))

@@ -10,9 +10,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 
 from discriminant.data import labelled_rows
 from discriminant.folds import HeldOut, repeated_folds
-from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
-from discriminant.solvers import smooth
-from discriminant.solvers.smooth import named_solver, ridge_paths
+from discriminant.losses import Logistic, Softmax, SquaredHinge
+from discriminant.objective import ElasticNet, Objective, column_std
+from discriminant.solvers import ridge_cv
+from discriminant.solvers.choice import named_solver
+from discriminant.solvers.ridge_cv import ridge_paths
 
 ALPHAS = [1.0, 0.1, 0.01]
 
@@ -25,7 +27,7 @@ def problem(n_classes, kind=np.asarray, weighted=False, n=150, p=6):
     y = (signal[:, :n_classes] + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
     data = labelled_rows(kind(X), y, rng.integers(1, 4, n) if weighted else None)
     loss = Logistic() if n_classes == 2 else Softmax()
-    return Objective(data, loss, ElasticNet(1.0), spread=column_spread(data))
+    return Objective(data, loss, ElasticNet(1.0), penalty_scale=column_std(data))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -50,25 +52,21 @@ def test_every_fit_is_that_of_its_own_rows(n_classes, kind, weighted):
 
 
 @pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()])
-@pytest.mark.parametrize(("weighted", "fit_intercept"), [(False, True), (True, True), (True, False)])
-def test_rows_at_hand_are_as_rows_that_are_passed_over(loss, weighted, fit_intercept, monkeypatch):
-    """The compiled descent of few rows has the steps of the other."""
-    objective = replace(problem(2, weighted=weighted), loss=loss, fit_intercept=fit_intercept)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_known_parts_of_the_scores_and_other_losses(loss, fit_intercept):
+    objective = replace(problem(2, weighted=True), loss=loss, fit_intercept=fit_intercept)
     objective = replace(objective, data=replace(objective.data, offset=np.linspace(-1, 1, objective.data.n_rows)))
-    held = HeldOut.repeated(objective.data.codes)
-    at_hand = list(ridge_paths(objective, held, ALPHAS, 1e-6, 100))
-    monkeypatch.setattr(smooth._FitsAtHand, "serves", lambda _: False)
-    for own, other in zip(at_hand, ridge_paths(objective, held, ALPHAS, 1e-6, 100), strict=True):
-        assert own.iterations == other.iterations
-        assert_allclose(own.theta, other.theta, rtol=1e-8, atol=1e-10)
-        assert_allclose(own.scores, other.scores, rtol=1e-8, atol=1e-10)
+    for fits in ridge_paths(objective, HeldOut.repeated(objective.data.codes), ALPHAS, 1e-12, 100):
+        own = replace(objective, penalty=ElasticNet(fits.alpha))
+        peer = named_solver("newton", own)(own, np.zeros(own.shape), 1e-14, 200)
+        assert_allclose(own.value_and_gradient(fits.theta[-1])[0], peer.objective, rtol=1e-10)
 
 
 def test_small_blocks_of_many_fits_change_no_more_than_rounding_and_threads_nothing(monkeypatch):
     objective = problem(4, n=900)
     held = HeldOut.repeated(objective.data.codes)
     whole = list(ridge_paths(objective, held, ALPHAS, 1e-10, 100))
-    monkeypatch.setattr(smooth, "_BLOCK_WORK", 0)
+    monkeypatch.setattr(ridge_cv, "BLOCK_OPERATIONS", 0)
     apart, alone = (list(ridge_paths(replace(objective, n_jobs=n), held, ALPHAS, 1e-10, 100)) for n in (3, 1))
     for fits, same, others in zip(apart, alone, whole, strict=True):
         assert_array_equal(fits.theta, same.theta)

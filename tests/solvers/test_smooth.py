@@ -1,4 +1,4 @@
-"""Solvers of smooth objectives reach one optimum, and what they report is true of the point they return."""
+"""Solvers of smooth objectives find the same optimum, and report the values of the point they return."""
 
 import numpy as np
 import pytest
@@ -8,19 +8,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 import discriminant
 from discriminant.data import labelled_rows
 from discriminant.errors import ParameterError
-from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge
+from discriminant.losses import Logistic, Softmax, SquaredHinge
+from discriminant.objective import ElasticNet, Objective
 from discriminant.solvers import Solution
-from discriminant.solvers.gradient import minimise_sgd, split_rows
-from discriminant.solvers.smooth import (
-    LBFGSMemory,
-    conjugate_gradients,
-    diagonal_preconditioner,
-    is_wide,
-    line_search,
-    minimise_in_row_span,
-    moment_preconditioner,
-    named_solver,
-)
+from discriminant.solvers.choice import minimise_in_row_span, named_solver
+from discriminant.solvers.gradient import Epochs, minimise_sgd, split_rows
+from discriminant.solvers.lbfgs import LBFGSMemory
+from discriminant.solvers.line_search import line_search
+from discriminant.solvers.newton_cg import CGLimits, conjugate_gradients
+from discriminant.solvers.preconditioners import diagonal_preconditioner, moment_preconditioner
+from discriminant.solvers.row_span import is_wide
 
 SMOOTH = ["newton", "lbfgs", "newton-cg", "gradient", "sgd"]
 
@@ -49,7 +46,7 @@ def test_all_reach_one_optimum(solver, K):
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "newton-cg"])
-def test_a_loss_with_kinks_in_its_slope_is_minimised_too(solver):
+def test_a_loss_with_discontinuous_second_derivatives_is_minimised_too(solver):
     objective = objective_of(loss=SquaredHinge())
     assert solve(objective, solver).gradient_norm < 1e-4
 
@@ -63,7 +60,6 @@ def test_a_solution_describes_the_point_it_returns(solver, max_iter, trace):
     value, gradient = objective.value_and_gradient(found.theta)
     assert found.objective == value
     assert found.gradient_norm == np.abs(gradient).max()
-    assert not found.estimated
     assert 1 <= found.iterations <= max_iter
     assert found.converged == (found.reason == "optimal")
     if trace:
@@ -72,17 +68,14 @@ def test_a_solution_describes_the_point_it_returns(solver, max_iter, trace):
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_the_last_step_on_large_data_is_predicted_and_says_so(K):
+def test_large_data_take_few_passes(K):
     objective = objective_of(210_000, 10, K)
     found = solve(objective, "newton", 1e-8)
     assert found.converged
-    assert found.estimated
-    assert "estimated" in str(found)
+    assert found.passes < 5
     value, gradient = objective.value_and_gradient(found.theta)
-    assert found.objective == pytest.approx(value, rel=1e-8)
-    # The gradient itself is tiny there; its prediction must not promise more than there is.
-    assert np.abs(gradient).max() <= 10 * found.gradient_norm + 1e-12
-    assert found.passes < 4
+    assert found.objective == value
+    assert found.gradient_norm == np.abs(gradient).max()
 
 
 def test_samples_count_as_iterations():
@@ -107,7 +100,7 @@ def test_separated_classes_have_no_minimum():
 
 def test_stopping_early_returns_the_best_point_and_its_values():
     learn, held = split_rows(objective_of(60, 12, alpha=0.0), 0.3, 0)
-    found = minimise_sgd(learn, np.zeros(learn.shape), 1e-12, 200, trace=True, rng=0, held_out=held)
+    found = minimise_sgd(learn, np.zeros(learn.shape), 1e-12, 200, trace=True, epochs=Epochs(0, held))
     assert found.reason == "early stopping"
     assert found.objective == learn.value_and_gradient(found.theta)[0]
     losses = [held.value_and_gradient(point.theta)[0] for point in found.trace]
@@ -144,9 +137,9 @@ def test_the_memory_fulfils_the_secant_equation():
     hessian = root @ root.T
     for _ in range(20):
         step = rng.normal(size=6)
-        memory.learn(step, hessian @ step)
+        memory.add(step, hessian @ step)
     assert_allclose(memory.direction(hessian @ step, np.copy), step, rtol=1e-8)
-    memory.learn(step, -step)  # no curvature: not remembered
+    memory.add(step, -step)  # no curvature: not remembered
     assert_allclose(memory.direction(hessian @ step, np.copy), step, rtol=1e-8)
     assert len(memory.pairs) == 12
 
@@ -156,12 +149,12 @@ def test_conjugate_gradients_solve_newtons_system():
     theta = np.random.default_rng(0).normal(size=objective.shape)
     _, gradient, hessian = objective.value_gradient_hessian(theta)
     precondition, exact = moment_preconditioner(objective, theta), np.linalg.solve(hessian, gradient.ravel())
-    found = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, 1e-20)
+    found = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, CGLimits(1e-20))
     assert_allclose(found.direction.ravel(), exact, rtol=1e-6, atol=1e-9)
-    rough = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, 0.1)
+    rough = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, CGLimits(0.1))
     left = gradient.ravel() @ exact - rough.decrement
     assert 0 < left < 0.1 * rough.decrement
-    assert left / 3 < rough.left < 30 * left
+    assert left / 3 < rough.remaining < 30 * left
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -225,9 +218,9 @@ class TestChoice:
         assert np.abs(gradient).max() < 1e-8
 
     def test_names_and_penalties_that_do_not_fit_are_refused(self):
-        with pytest.raises(ParameterError, match="Unknown solver 'sag'"):
+        with pytest.raises(ParameterError, match="'sag'"):
             named_solver("sag", objective_of())
-        with pytest.raises(ParameterError, match="cannot do the penalty 'elastic net'"):
+        with pytest.raises(ParameterError, match="'elastic net'"):
             named_solver("newton", objective_of(l1_ratio=0.5))
 
     def test_solver_objects_are_public(self):
@@ -258,7 +251,7 @@ def test_few_rows_of_many_columns_are_solved_on_their_gram_matrix_as_in_their_sp
         found = minimise_in_row_span(objective, start, 1e-10, 500)
         stepped = minimise_in_row_span(objective, start, 1e-10, 500, trace=True)  # in the span of the rows
         assert found.converged
-        assert found.excess <= 1e-10
+        assert found.suboptimality <= 1e-10
         assert_allclose(found.objective, stepped.objective, rtol=1e-10)
         value, gradient = objective.value_and_gradient(found.theta)
         assert_allclose(found.objective, value, rtol=1e-9)

@@ -1,43 +1,70 @@
 """Files of about a megabyte, made to take much time or memory or to end the process that reads them."""
 
-import io
 import json
-import math
 import struct
-import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from discriminant.storage.archive import CHECKSUM, DOCUMENT, digest
+from safetensors.numpy import load
+
+from discriminant.storage.archive import DOCUMENT, digest
 
 SIZE = 1_000_000
 _PRIME = 2**61 - 1  #: Python's hash of a whole number is its remainder
 
 
-def packed(parts: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    """A zip of these entries."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression) as file:
-        for name, content in parts.items():
-            file.writestr(name, content)
-    return out.getvalue()
+def raw(header: bytes, values: bytes = b"") -> bytes:
+    """A safetensors file with this header, whatever it says."""
+    return struct.pack("<Q", len(header)) + header + values
 
 
-def with_checksum(text: bytes, arrays: dict[str, bytes] | None = None) -> bytes:
-    """The file of a document's text, with its checksum."""
-    return packed({DOCUMENT: text, CHECKSUM: digest(text).encode(), **(arrays or {})})
+def packed(text: str, tensors: dict[str, Any] | None = None, values: bytes = b"", checksum: str | None = None) -> bytes:
+    """The file of a document's text and of tensors as the header describes them, with its checksum where it has one."""
+    header = json.dumps({"__metadata__": {DOCUMENT: "0" * 64 + text}, **(tensors or {})}).encode()
+    try:
+        arrays = load(raw(header, values))
+        checksum = checksum or digest(text, arrays)
+    except Exception:  # no checksum is read of a file that no parser takes
+        return raw(header, values)
+    header = json.dumps({"__metadata__": {DOCUMENT: checksum + text}, **(tensors or {})}).encode()
+    return raw(header, values)
 
 
-def document(model: str, arrays: dict[str, bytes] | None = None, meta: str = "{}", **more: Any) -> bytes:
+def tensor(kind: str, shape: Any, start: int, stop: int) -> dict[str, Any]:
+    """What a header says of a tensor."""
+    return {"dtype": kind, "shape": shape, "data_offsets": [start, stop]}
+
+
+def opened(content: bytes) -> tuple[Any, dict[str, tuple[str, list[int], bytes]]]:
+    """The document of a file, and the type, shape and bytes of its tensors."""
+    (n,) = struct.unpack("<Q", content[:8])
+    header, values = json.loads(content[8 : 8 + n]), content[8 + n :]
+    text = header.pop("__metadata__")[DOCUMENT][64:]
+    tensors = {}
+    for name, one in header.items():
+        start, stop = one["data_offsets"]
+        tensors[name] = (one["dtype"], one["shape"], values[start:stop])
+    return json.loads(text), tensors
+
+
+def sealed(document: Any, tensors: dict[str, tuple[str, Any, bytes]]) -> bytes:
+    """The file of a document and tensors, with a checksum that matches."""
+    described, start = {}, 0
+    for name, (kind, shape, values) in tensors.items():
+        described[name] = tensor(kind, shape, start, start + len(values))
+        start += len(values)
+    return packed(json.dumps(document), described, b"".join(values for _, _, values in tensors.values()))
+
+
+def document(
+    model: str, tensors: dict[str, Any] | None = None, values: bytes = b"", meta: str = "{}", **more: Any
+) -> bytes:
     """The file of a model, and of what goes with it, that are written in JSON."""
-    listed = {name: digest(content) for name, content in (arrays or {}).items()}
     head = {
         "format": "discriminant model file", "version": 1, "package": "1.0", "saved": "2026-01-01T00:00:00+00:00",
-        "class": "LinearDiscriminantAnalysis", "metrics": None, "training": None, "schema": None,
-        "arrays": listed, **more,
+        "class": "LinearDiscriminantAnalysis", "metrics": None, "training": None, "schema": None, **more,
     }  # fmt: skip
-    text = json.dumps(head)[:-1] + f', "meta": {meta}, "model": {model}}}'
-    return with_checksum(text.encode(), arrays)
+    return packed(json.dumps(head)[:-1] + f', "meta": {meta}, "model": {model}}}', tensors, values)
 
 
 def lda(priors: str) -> str:
@@ -48,13 +75,6 @@ def lda(priors: str) -> str:
 def repeated(one: str, count: int | None = None) -> str:
     """A list of the same, up to the size of a file."""
     return "[" + ", ".join([one] * (count or SIZE // (len(one) + 2))) + "]"
-
-
-def array(descr: str, shape: str, values: bytes = b"", order: str = "False") -> bytes:
-    """A ``.npy`` file with this header."""
-    text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}".encode()
-    text += b" " * (-(len(text) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + values
 
 
 def colliding_numbers() -> list[int]:
@@ -81,9 +101,9 @@ def colliding_pairs(count: int) -> list[tuple[int, int]]:
 def hostile_files() -> Iterator[tuple[str, bytes]]:
     """The files by name."""
     yield from _documents()
-    yield from _headers()
+    yield from _tensors()
     yield from _values()
-    yield from _archives()
+    yield from _headers()
 
 
 def _documents() -> Iterator[tuple[str, bytes]]:
@@ -100,7 +120,7 @@ def _documents() -> Iterator[tuple[str, bytes]]:
         "half letters": repeated('"\\ud800"'),
         "backslashes": "\\" * SIZE,
     }.items():
-        yield name, with_checksum(text.encode())
+        yield name, packed(text)
         yield f"{name} in a model", document(lda(text))
         yield f"{name} beside a model", document(lda("null"), meta=f'{{"note": {text}}}')
     yield "a kind with a long name", document(lda(json.dumps({"a" * SIZE: 1})))
@@ -110,43 +130,35 @@ def _documents() -> Iterator[tuple[str, bytes]]:
     yield "many keys", document(lda(json.dumps({str(k): 0 for k in range(SIZE // 14)})))
 
 
-def _headers() -> Iterator[tuple[str, bytes]]:
-    zero_sized = array("'<U1'", "(0,)")
-    for name, content in {
-        "date by zero": array("'<M8[s/0]'", "(3,)", bytes(24)),
-        "difference by zero": array("'<m8[s/0]'", "(3,)", bytes(24)),
-        "text without letters": array("'<U0'", "(300000000,)"),
-        "bytes without letters": array("'|S0'", "(300000000,)"),
-        "nothing": array("'|V0'", "(300000000,)"),
-        "nothing in a structure": array("[('a', '<U0')]", "(300000000,)"),
-        "structure": array("[('a', '<f8'), ('b', '<f8')]", "(2,)", bytes(32)),
-        "structure of many": array(str([(f"f{k}", "<f8") for k in range(3000)]), "(0,)"),
-        "structure in structures": array("[('a', " * 2000 + "'<f8'" + ")]" * 2000, "(0,)"),
-        "objects": array("'|O'", "(1,)", b"cos\nsystem\n(S'true'\ntR."),
-        "repeated type": array("'(1000000,1000000)f8'", "(0,)"),
-        "long text": array("'<U500000000'", "(0,)"),
-        "more than there is": array("'<f8'", "(1000000000000,)", bytes(64)),
-        "a product that overflows": array("'<f8'", "(4294967296, 4294967296)"),
-        "no values, long axes": array("'<f8'", "(0, 9999999999, 9999999999)"),
-        "many axes": array("'<f8'", "(" + "1, " * 3000 + ")", bytes(8)),
-        "negative": array("'<f8'", "(-1, -8)", bytes(64)),
-        "truth": array("True", "(1,)", bytes(8)),
-        "Fortran": array("'<f8'", "(1, 8)", bytes(64), order="True"),
-        "arithmetic": array("'<f8'", "(9**9**9,)", bytes(64)),
-        "deep header": array("'<f8'", "(" * 20000 + ")" * 20000, bytes(64)),
-        "spaces": array("'<f8'", "(8,)", bytes(64)).replace(b"}", b"}" + b" " * 9000),
-        "another order of keys": array("'<f8'", "(8,)", bytes(64)).replace(b"'descr'", b"'shape'"),
-        "not letters": array("'<U1'", "(3,)", b"\xff" * 12),
-        "not truth values": array("'|b1'", "(8,)", b"\xff" * 8),
+def _tensors() -> Iterator[tuple[str, bytes]]:
+    for name, (one, values) in {
+        "more than there is": (tensor("F64", [10**12], 0, 64), bytes(64)),
+        "a product that overflows": (tensor("F64", [2**32, 2**32], 0, 0), b""),
+        "no values, long axes": (tensor("F64", [0, 2**60, 2**60], 0, 0), b""),
+        "no values, one long axis": (tensor("F64", [0, 2**40], 0, 0), b""),
+        "many axes": (tensor("F64", [1] * 3000, 0, 8), bytes(8)),
+        "negative": (tensor("F64", [-1, -8], 0, 64), bytes(64)),
+        "text": (tensor("<U1", [3], 0, 12), bytes(12)),
+        "objects": (tensor("O", [1], 0, 8), bytes(8)),
+        "complex": (tensor("C64", [1], 0, 8), bytes(8)),
+        "brain floats": (tensor("BF16", [4], 0, 8), bytes(8)),
+        "a byte of eight bits": (tensor("F8_E4M3", [8], 0, 8), bytes(8)),
+        "half a byte": (tensor("F4", [16], 0, 8), bytes(8)),
+        "not truth values": (tensor("BOOL", [8], 0, 8), b"\xff" * 8),
+        "a gap": (tensor("F64", [1], 8, 16), bytes(16)),
+        "bytes behind": (tensor("F64", [1], 0, 8), bytes(SIZE)),
+        "backwards": (tensor("F64", [1], 8, 0), bytes(8)),
+        "offsets that overflow": (tensor("F64", [1], 2**64 - 8, 2**64 - 1), bytes(8)),
+        "no number": (tensor("F64", ["a"], 0, 8), bytes(8)),
+        "no shape": ({"dtype": "F64"}, bytes(8)),
     }.items():
-        yield f"array: {name}", document(lda('{"array": "arrays/0.npy"}'), {"arrays/0.npy": content})
-    many = {f"arrays/{k}.npy": zero_sized for k in range(SIZE // 420)}
-    named = ", ".join(f'{{"array": "{name}"}}' for name in many)
-    yield "many arrays", document(lda(f"[{named}]"), many)
-    longest = {name: array("'<U10000'", "(0,)") for name in many}
-    yield "many arrays of long text", document(lda(f"[{named}]"), longest)
-    wide = {name: array("'<f8'", "(0, 1048576)") for name in many}
-    yield "many wide arrays", document(lda(f"[{named}]"), wide)
+        yield f"tensor: {name}", document(lda('{"array": "0"}'), {"0": one}, values)
+    yield "overlapping tensors", document(lda("null"), {str(k): tensor("F64", [1], 0, 8) for k in range(100)}, bytes(8))
+    one = tensor("F64", [0, 1048576], 0, 0)
+    count = SIZE // 70
+    named = ", ".join(f'{{"array": "{k}"}}' for k in range(count))
+    yield "many wide tensors", document(lda(f"[{named}]"), dict.fromkeys(map(str, range(count)), one))
+    yield "many tensors that nothing asks for", document(lda("null"), dict.fromkeys(map(str, range(count)), one))
 
 
 def _values() -> Iterator[tuple[str, bytes]]:
@@ -156,10 +168,11 @@ def _values() -> Iterator[tuple[str, bytes]]:
         "set of equal hashes": {"set": numbers},
         "dict of equal hashes": {"dict": [[number, 0] for number in numbers]},
         "dict of pairs of equal hashes": {"dict": [[pair, 0] for pair in tuples]},
-        "objects of equal hashes": {"objects": [[len(numbers)], numbers]},
-        "objects of pairs of equal hashes": {"objects": [[len(tuples)], tuples]},
-        "long shape": {"objects": [[2**60] * (SIZE // 22), []]},
-        "many axes": {"turned": ["arrays/0.npy", list(range(SIZE // 8))]},
+        "objects of equal hashes": {"values": ["O", [len(numbers)], numbers]},
+        "objects of pairs of equal hashes": {"values": ["O", [len(tuples)], tuples]},
+        "long shape": {"values": ["O", [2**60] * (SIZE // 22), []]},
+        "a long text among many": {"values": ["U", [SIZE // 10], ["a" * (SIZE // 2), *[""] * (SIZE // 10 - 1)]]},
+        "many axes": {"turned": ["0", list(range(SIZE // 8))]},
     }
     for name, value in priors.items():
         yield name, document(lda(json.dumps(value)))
@@ -171,7 +184,8 @@ def _values() -> Iterator[tuple[str, bytes]]:
         "empty sets": '{"set": []}',
         "empty tuples": '{"tuple": []}',
         "empty dicts": '{"dict": []}',
-        "empty arrays": '{"objects": [[0], []]}',
+        "empty arrays": '{"values": ["O", [0], []]}',
+        "empty arrays of text": '{"values": ["U", [0], []]}',
         "numbers": "1",
         "floats": "0.5",
         "texts": '""',
@@ -194,39 +208,34 @@ def _values() -> Iterator[tuple[str, bytes]]:
 
 def with_levels(levels: list[Any]) -> bytes:
     """A file with the rule of a categorical column that has these levels."""
-    table = array("'<f8'", f"({len(levels) + 1}, 1)", bytes(8 * len(levels) + 8))
-    rule = {"object": ["LevelRule", {"levels": levels, "table": {"array": "arrays/0.npy"}}]}
-    return document(lda(json.dumps(rule)), {"arrays/0.npy": table})
+    size = 8 * len(levels) + 8
+    rule = {"object": ["LevelRule", {"levels": levels, "table": {"array": "0"}}]}
+    return document(lda(json.dumps(rule)), {"0": tensor("F64", [len(levels) + 1, 1], 0, size)}, bytes(size))
 
 
 def calibrated(labels: list[Any]) -> str:
     """A calibrated classifier whose member has as many classes, in an array of objects."""
-    classes = {"objects": [[len(labels)], labels]}
+    classes = {"values": ["O", [len(labels)], labels]}
     member = {"object": ["LinearDiscriminantAnalysis", {"classes_": classes, "n_features_in_": 1}]}
     parts = {"classes": classes, "members": [member], "curves": [[]], "method": "sigmoid"}
     settings = dict.fromkeys(("estimator", "cv", "n_jobs", "ensemble"))
     return json.dumps({"object": ["CalibratedClassifier", {**settings, **parts}]})
 
 
-def _archives() -> Iterator[tuple[str, bytes]]:
-    plain = document(lda("null"))
-    yield "compressed", packed({DOCUMENT: b" " * (500 * SIZE)}, zipfile.ZIP_DEFLATED)
-    yield "many entries", packed({f"{k}": b"" for k in range(SIZE // 90)})
-    yield "many arrays that are not listed", packed({f"arrays/{k}.npy": b"" for k in range(SIZE // 110)})
-    yield "entries that overlap", overlapping(SIZE // 80)
-    yield "a long comment", plain[:-2] + struct.pack("<H", 60_000) + bytes(60_000)
-    yield "something before", b"PK" + bytes(SIZE) + plain
-    yield "something behind", plain + bytes(SIZE)
-    yield "only ends", plain[-22:] * (SIZE // 22)
-    yield "encrypted", plain.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")
-
-
-def overlapping(count: int) -> bytes:
-    """One entry of half the file that the list names again and again."""
-    inner = packed({DOCUMENT: bytes(SIZE // 2)})
-    start = struct.unpack("<I", inner[-6:-2])[0]
-    one = inner[start:-22]
-    many = one * min(count, (SIZE // 2) // len(one))
-    entries = math.floor(len(many) / len(one))
-    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, entries, entries, len(many), start, 0)
-    return inner[:start] + many + end
+def _headers() -> Iterator[tuple[str, bytes]]:
+    whole = document(lda("null"))
+    yield "only a length", struct.pack("<Q", 2**64 - 1)
+    yield "a length of the whole file", struct.pack("<Q", SIZE) + b" " * SIZE
+    yield "a header that is longer than the file", struct.pack("<Q", 2 * SIZE) + b"{" * SIZE
+    yield "a deep header", raw(b'{"a":' * (SIZE // 5))
+    yield "deep lists in a header", raw(b'{"0":' + b"[" * SIZE)
+    yield "a header of spaces", raw(b"{}" + b" " * SIZE)
+    yield "a long number in a header", raw(b'{"0":{"dtype":"F64","shape":[' + b"1" * SIZE + b'],"data_offsets":[0,8]}}')
+    yield "no metadata", raw(b"{}")
+    yield "metadata that are no text", raw(b'{"__metadata__":{"document":[1]}}')
+    yield "many metadata", raw(json.dumps({"__metadata__": {str(k): "" for k in range(SIZE // 12)}}).encode())
+    yield "half a character in the metadata", raw(b'{"__metadata__":{"document":"\\ud800"}}')
+    yield "not UTF-8", raw(b'{"__metadata__":{"document":"\xff\xfe"}}')
+    yield "something before", b"PK" + whole
+    yield "something behind", whole + bytes(SIZE)
+    yield "another checksum", packed("{}", checksum="f" * 64)

@@ -1,50 +1,32 @@
 """Change model files at random, load and use what loads, within limits of time and memory.
 
 ``python mutate_under_limits.py FOLDER COUNT SEED`` takes the files ``NAME.dsc`` of a folder: those of `stored_models`,
-and those that the command line wrote, which have a schema. Checksums are made to match, so that changes reach what
-lies behind them. It writes how many files loaded, how many answered, and how many failed: led to anything but a model,
+and those that the command line wrote, which have a schema. The checksum is made to match, so that changes reach what
+lies behind it. It writes how many files loaded, how many answered, and how many failed: led to anything but a model,
 an answer or an error of this package.
 """
 
 import copy
-import io
 import json
-import re
 import signal
 import sys
 import time
 import traceback
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
-from hostile_files import packed
+from hostile_files import opened, sealed
 from load_under_limits import limit
 from stored_models import STORED, answers, training
 from typer.testing import CliRunner
 
 from discriminant.cli import app
 from discriminant.errors import DiscriminantError, ModelFileError
-from discriminant.storage.archive import CHECKSUM, DOCUMENT, digest
 from discriminant.storage.model_file import read_model_file
 
 #: Of one file: seconds of work, and megabytes above the imports.
 SECONDS, MEGABYTES = 10, 1000
-
-
-def entries(content):
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        return {name: file.read(name) for name in file.namelist()}
-
-
-def sealed(parts, document):
-    """The file with this document, all checksums made to match."""
-    arrays = {name: content for name, content in parts.items() if name not in (DOCUMENT, CHECKSUM)}
-    if isinstance(document, dict) and isinstance(document.get("arrays"), dict):
-        document = {**document, "arrays": {name: digest(content) for name, content in arrays.items()}}
-    text = json.dumps(document).encode()
-    return packed({DOCUMENT: text, CHECKSUM: digest(text).encode(), **arrays})
 
 
 def nodes(document):
@@ -60,16 +42,15 @@ def nodes(document):
 
 VALUES = [
     None, True, 0, -1, 1, 3, 2**31, 2**63, -(2**63), 1.5, 1e308, -0.0, "", "nan", "LinearRule", "\x1b[2J", "a" * 5000,
-    [], {}, [1, 2], [[]], {"array": "arrays/0.npy"}, {"float": "nan"}, {"float": "-inf"}, {"tuple": [1, 2]},
+    [], {}, [1, 2], [[]], {"array": "0"}, {"float": "nan"}, {"float": "-inf"}, {"tuple": [1, 2]},
     {"dict": [[1, 2]]}, {"scalar": ["<f8", 1.5]}, {"scalar": ["<U", "a"]},
-    {"objects": [[2], ["a", 1]]}, {"bytes": "00"},
+    {"values": ["O", [2], ["a", 1]]}, {"values": ["U", [1], ["a"]]}, {"bytes": "00"},
 ]  # fmt: skip
 
 
 def change_document(rng, content, where=None):
     """Some values of the document exchanged, removed, renamed or doubled."""
-    parts = entries(content)
-    document = json.loads(parts[DOCUMENT])
+    document, tensors = opened(content)
     inside = document if where is None else document.get(where)
     for _ in range(rng.integers(1, 4)):
         found = nodes(inside) or [document]
@@ -86,7 +67,7 @@ def change_document(rng, content, where=None):
             node[["predict", "rule_", "object", "coef_"][rng.integers(4)]] = node.pop(key)
         else:
             node.append(copy.deepcopy(node[key]))
-    return sealed(parts, document)
+    return sealed(document, tensors)
 
 
 def change_model(rng, content):
@@ -97,66 +78,61 @@ def change_schema(rng, content):
     return change_document(rng, content, ["schema", "training", "meta"][rng.integers(3)])
 
 
-def change_array(rng, content):
-    """An array of other bytes, header included, or in the place of another."""
-    parts = entries(content)
-    one, other = chosen(rng, parts), chosen(rng, parts)
-    parts[one] = parts[other] if rng.integers(2) else flip_bytes(rng, parts[one])
-    return sealed(parts, json.loads(parts[DOCUMENT]))
-
-
-TYPES = [
-    b"|b1", b"|i1", b"|u1", b"<i2", b"<i4", b"<i8", b"<u8", b"<f2", b"<f4", b"<f8", b"<f16", b">f8", b"=f8", b"<c16",
-    b"|O", b"|O8", b"<U0", b"<U1", b"<U2", b"<U99999999", b"|S0", b"|S8", b"|V0", b"|V8", b"<M8[s/0]", b"<M8[ns]",
-    b"<m8[7D]", b"f8,f8", b"(2,)f8", b"", b"T",
-]  # fmt: skip
-LENGTHS = [b"0", b"1", b"2", b"3", b"4", b"7", b"8", b"12", b"-1", b"300000000", b"4294967296", b"99999999999999999999"]
-
-
-def change_header(rng, content):
-    """Another type, another shape of as many values or of others, another order, in the header of an array."""
-    parts = entries(content)
-    name = chosen(rng, parts)
-    head, values = parts[name].split(b"\n", 1)
-    how = rng.integers(5)
+def change_tensor(rng, content):
+    """A tensor of other bytes, in the place of another, or without a name that the document knows."""
+    document, tensors = opened(content)
+    one, other = chosen(rng, tensors), chosen(rng, tensors)
+    how, (kind, shape, values) = rng.integers(4), tensors[one]
     if how == 0:
-        head = re.sub(rb"'descr': '[^']*'", lambda _: b"'descr': '" + TYPES[rng.integers(len(TYPES))] + b"'", head)
+        tensors[one] = tensors[other]
     elif how == 1:
-        head = head.replace(b"False", b"True")
+        del tensors[one]
     elif how == 2:
-        kind, size = [(b"<i8", 8), (b"<u8", 8), (b"<f4", 4), (b"|i1", 1), (b"|b1", 1), (b"<U2", 8)][rng.integers(6)]
-        shape = f"({len(values) // size},)".encode()
-        head = re.sub(rb"'descr': '[^']*'", lambda _: b"'descr': '" + kind + b"'", head)
-        head = re.sub(rb"\([\d, ]*\)", lambda _: shape, head)
-    elif how == 3:  # the axes the other way round
-        found = re.search(rb"\(([\d, ]*)\)", head)[1].replace(b",", b" ").split()
-        head = re.sub(rb"\([\d, ]*\)", lambda _: b"(" + b", ".join(found[::-1]) + b",)"[len(found) > 1 :], head)
+        tensors[str(rng.integers(30))] = tensors.pop(one)
     else:
-        lengths = [LENGTHS[k] for k in rng.integers(len(LENGTHS), size=rng.integers(5))]
-        head = re.sub(rb"\([\d, ]*\)", lambda _: b"(" + b", ".join(lengths) + b",)"[len(lengths) != 1 :], head)
-    text = head[10:].rstrip(b" ")
-    text += b" " * (-(len(text) + 11) % 64) + b"\n"
-    parts[name] = head[:8] + len(text).to_bytes(2, "little") + text + values
-    return sealed(parts, json.loads(parts[DOCUMENT]))
+        tensors[one] = (kind, shape, flip_bytes(rng, values) if values else values)
+    return sealed(document, tensors)
+
+
+TYPES = ["BOOL", "I8", "U8", "I16", "U16", "I32", "U32", "I64", "U64", "F16", "F32", "F64", "BF16", "F8_E5M2", "C64"]
+LENGTHS = [0, 1, 2, 3, 4, 7, 8, 12, -1, 300_000_000, 2**32, 2**64 - 1]
+
+
+def change_shape(rng, content):
+    """Another type, another shape of as many bytes or of others, in the header of a tensor."""
+    document, tensors = opened(content)
+    name = chosen(rng, tensors)
+    kind, shape, values = tensors[name]
+    how = rng.integers(4)
+    if how == 0:
+        kind = TYPES[rng.integers(len(TYPES))]
+    elif how == 1:
+        kind, size = [("I64", 8), ("U64", 8), ("F32", 4), ("I8", 1), ("BOOL", 1), ("F16", 2)][rng.integers(6)]
+        shape = [len(values) // size]
+    elif how == 2:
+        shape = shape[::-1]
+    else:
+        shape = [LENGTHS[k] for k in rng.integers(len(LENGTHS), size=rng.integers(5))]
+    return sealed(document, {**tensors, name: (kind, shape, values)})
 
 
 def change_values(rng, content):
-    """Other numbers in an array, among them those that are none."""
-    parts = entries(content)
-    name = chosen(rng, parts)
-    head, values = parts[name].split(b"\n", 1)
+    """Other numbers in a tensor, among them those that are none."""
+    document, tensors = opened(content)
+    name = chosen(rng, tensors)
+    kind, shape, values = tensors[name]
     numbers = np.frombuffer(values, dtype="<f8").copy() if len(values) % 8 == 0 and values else None
     if numbers is not None:
         odd = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 5e-324, -1e308]
         numbers[rng.integers(len(numbers), size=rng.integers(1, 4))] = odd[rng.integers(len(odd))]
-        if b"<i8" in head:
+        if kind == "I64":
             numbers.view("<i8")[rng.integers(len(numbers))] = [-1, 2**62, 0, 5, -(2**63)][rng.integers(5)]
-        parts[name] = head + b"\n" + numbers.tobytes()
-    return sealed(parts, json.loads(parts[DOCUMENT]))
+        tensors[name] = (kind, shape, numbers.tobytes())
+    return sealed(document, tensors)
 
 
-def chosen(rng, parts):
-    names = [name for name in parts if name.endswith(".npy")]
+def chosen(rng, tensors):
+    names = sorted(tensors)
     return names[rng.integers(len(names))]
 
 
@@ -178,21 +154,17 @@ def move_bytes(rng, content):
     return rest[:to] + content[start:stop] + rest[to:]
 
 
-def change_entries(rng, content):
-    """Entries left out, renamed or exchanged."""
-    parts = list(entries(content).items())
-    i, j = rng.integers(len(parts), size=2)
-    if rng.integers(2):
-        parts[i], parts[j] = (parts[i][0], parts[j][1]), (parts[j][0], parts[i][1])
-    else:
-        del parts[i]
-    return packed(dict(parts))
+def change_header(rng, content):
+    """Other bytes in the header, whose length they are made to match."""
+    n = int.from_bytes(content[:8], "little")
+    header = flip_bytes(rng, content[8 : 8 + n]) if rng.integers(2) else move_bytes(rng, content[8 : 8 + n])
+    return len(header).to_bytes(8, "little") + header + content[8 + n :]
 
 
 MUTATIONS = [
-    flip_bytes, cut, move_bytes, change_entries, change_document, change_model, change_model, change_model,
-    change_schema, change_schema, change_array, change_header, change_header, change_header,
-    change_values, change_values,
+    flip_bytes, cut, move_bytes, change_header, change_document, change_model, change_model, change_model,
+    change_schema, change_schema, change_tensor, change_tensor, change_shape, change_shape, change_values,
+    change_values,
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from discriminant import (
     LogisticRegressionCV,
     LossClassifier,
     NaiveBayes,
+    OrdinalLogisticRegression,
     RegularizedDiscriminantAnalysis,
 )
 from discriminant.decision.rules import Decision
@@ -45,6 +46,10 @@ MORE = {
     "svm-pairs": partial(SupportVectorClassifier, solver="dual", multiclass="one-vs-one"),
     "svm-sigmoid": partial(SupportVectorClassifier, C=0.1, calibration="sigmoid"),
     "svm-isotonic-two": partial(SupportVectorClassifier, C=0.1, calibration="isotonic"),
+    "ordinal": partial(OrdinalLogisticRegression, classes_order=[2, 0, 1], alpha=0.01),
+    "ordinal-two": partial(OrdinalLogisticRegression, link="probit", alpha=0.01),
+    "ordinal-partial": partial(OrdinalLogisticRegression, nonparallel=[0], link="cloglog", alpha=10),
+    "ordinal-continuation": partial(OrdinalLogisticRegression, form="continuation", alpha=0.01),
     "auto": AutoClassifier,
     "auto-linear-two": partial(AutoClassifier, "linear", choose="best"),
     "lms-two": partial(LossClassifier, trace=True),

@@ -31,36 +31,47 @@ def dated_case(texts, y, **options):
     return LogisticRegression(alpha=0.01).fit(table.X, table.y), table.schema, frame[["when", "size"]].head(20)
 
 
-def assert_read(model, schema, rows, database=None, types=None):
+def assert_read(model, schema, rows):
     X, report = schema.encode_batch(rows)
     assert not report.unread
     assert_answers(*as_python(model, rows.to_dict("records"), schema=schema), model, X)
-    if database is not None:
-        found = as_sql(model, rows, database, types=types, schema=schema)
-        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+
+
+ISO_STYLES = ["ymd", "clock", "fraction", "time"]
 
 
 @pytest.mark.parametrize("style", FORMATS)
-def test_dates_in_text(style, database):
+def test_dates_in_text(style):
     times, y = moments()
     texts = times.dt.strftime(FORMATS[style])
     model, schema, rows = dated_case(texts, y, types={"when": "date"})
     column = schema.used[0]
     assert column.kind == "date"
     rows.loc[3, "when"] = None
-    assert_read(model, schema, rows, database)
+    if style in ISO_STYLES:
+        assert_read(model, schema, rows)
+    else:
+        with pytest.raises(ValueError, match="'when'"):
+            as_python(model, rows.to_dict("records"), schema=schema)
 
 
-@pytest.mark.parametrize("style", ["ymd", "dmy", "clock"])
+@pytest.mark.parametrize("style", ["slashes", "dmy", "mdy", "digits", "minutes"])
+def test_dates_in_text_stop_a_query(style, database):
+    times, y = moments()
+    model, schema, rows = dated_case(times.dt.strftime(FORMATS[style]), y, types={"when": "date"})
+    with pytest.raises(database.errors, match="when"):
+        as_sql(model, rows, database, schema=schema)
+
+
+@pytest.mark.parametrize("style", ["ymd", "dmy", "mdy", "digits", "clock"])
 def test_dates_that_the_database_has_as_such(style, database):
     times, y = moments()
-    model, schema, rows = dated_case(times.dt.strftime(FORMATS[style]), y)
-    kinds = {"ymd": ["DATE", "TIMESTAMP"], "dmy": ["DATE"], "clock": ["TIMESTAMP", "TIMESTAMP WITH TIME ZONE"]}[style]
+    model, schema, rows = dated_case(times.dt.strftime(FORMATS[style]), y, types={"when": "date"})
+    many = {"ymd": ["DATE", "TIMESTAMP"], "clock": ["TIMESTAMP", "TIMESTAMP WITH TIME ZONE"]}
+    kinds = many.get(style, ["DATE"])
     iso = rows.assign(when=times.dt.strftime(FORMATS["clock" if style == "clock" else "ymd"]).head(20))
     X, _ = schema.encode_batch(rows)
     for kind in kinds if database.dialect != "sqlite" else ["TEXT"]:
-        if database.dialect == "sqlite" and style == "dmy":
-            continue  # it has no dates but texts
         given = iso.assign(when=iso["when"] + "+00") if kind.endswith("ZONE") else iso
         found = as_sql(model, given, database, types={"when": kind}, schema=schema)
         assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
@@ -83,8 +94,17 @@ def test_numbers_that_are_dates(database):
     times, y = moments()
     whole = times.dt.strftime("%Y%m%d").astype(int)
     model, schema, rows = dated_case(whole, y, types={"when": "date"})
-    assert_read(model, schema, rows, database)
-    assert_read(model, schema, rows.assign(when=rows["when"].astype(str)), database)
+    for given in (rows, rows.assign(when=rows["when"].astype(str))):
+        with pytest.raises(ValueError, match="'when'"):
+            as_python(model, given.to_dict("records"), schema=schema)
+    with pytest.raises(database.errors, match="when"):
+        as_sql(model, rows, database, schema=schema)
+    dates = times.dt.date.head(20)
+    assert_answers(
+        *as_python(model, rows.assign(when=dates).to_dict("records"), schema=schema),
+        model,
+        schema.encode_batch(rows)[0],
+    )
 
 
 def test_native_dates_and_times():
@@ -99,7 +119,7 @@ def test_what_is_no_date_stops_the_answer(database):
     times, y = moments()
     model, schema, rows = dated_case(times.dt.strftime("%Y-%m-%d"), y)
     for wrong in ("2020-02-30", "yesterday", "2020-12-31x"):
-        with pytest.raises(ValueError, match="not a date in column 'when'"):
+        with pytest.raises(ValueError, match="'when'"):
             as_python(model, [{"when": wrong, "size": 1.0}], schema=schema)
         with pytest.raises(database.errors, match=r"when|2020-02-30"):
             as_sql(model, rows.head(1).assign(when=wrong), database, schema=schema)
@@ -112,29 +132,22 @@ def test_dates_that_stand_for_missing_ones(database):
     texts = times.dt.strftime("%Y-%m-%d").mask(times.index < 15, "9999-12-31")
     model, schema, rows = dated_case(texts, y)
     assert schema.used[0].notation.sentinels
-    assert_read(model, schema, rows, database)
+    assert_read(model, schema, rows)
+    kind = "TEXT" if database.dialect == "sqlite" else "DATE"
+    found = as_sql(model, rows, database, types={"when": kind}, schema=schema)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, schema.encode_batch(rows)[0])
 
 
-AMOUNTS = {
-    "dollars": ["$1,234.50", "-$20.00", "($3,000.25)", "$7", "5", " $ 12 "],
-    "euros": ["1.234,50 €", "-20,00 €", "3.000,25 €", "7 €", "12 €-", "0,5"],
-    "spaces": ["1 234,5", "20", "3 000", "\u22127,25", "12\u00a0000", "1"],
-    "percent": ["12.5 %", "3 %", "4.25%", "-1 %", "+2 %", "100%"],
-}
-
-
-@pytest.mark.parametrize("style", AMOUNTS)
-def test_amounts(style):
+def test_amounts_in_text_stop_the_answer():
     rng = np.random.default_rng(0)
-    y = rng.integers(2, size=120)
-    frame = pd.DataFrame({"price": np.array(AMOUNTS[style], dtype=object)[rng.integers(6, size=120)], "y": y})
-    frame["size"] = rng.normal(size=120)
-    table = read_training(frame, "y", types={"price": "number"})
-    assert table.schema.used[0].notation.as_text
+    texts = np.array(["1.234,50 €", "-20,00 €", "3.000,25 €", "7 €"], dtype=object)[rng.integers(4, size=120)]
+    table = read_training(pd.DataFrame({"price": texts, "y": rng.integers(2, size=120)}), "y")
     model = LogisticRegression(alpha=0.01).fit(table.X, table.y)
-    rows = frame[["price", "size"]].head(40)
-    X, _ = table.schema.encode_batch(rows)
-    assert_answers(*as_python(model, rows.to_dict("records"), schema=table.schema), model, X)
+    X, _ = table.schema.encode_batch(pd.DataFrame({"price": ["1.234,50 €"]}))
+    assert_answers(*as_python(model, [{"price": 1234.5}], schema=table.schema), model, X)
+    for text in ("1.234,50 €", "1.234"):
+        with pytest.raises(ValueError, match="'price'"):
+            as_python(model, [{"price": text}], schema=table.schema)
 
 
 def test_amounts_in_databases_are_numbers(database):
@@ -148,7 +161,7 @@ def test_amounts_in_databases_are_numbers(database):
     X, _ = table.schema.encode_batch(rows)
     found = as_sql(model, rows.assign(price=numbers[:20]), database, schema=table.schema)
     assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
-    with pytest.raises(database.errors, match=r"price.* holds amounts as text"):
+    with pytest.raises(database.errors, match="price"):
         as_sql(model, rows, database, schema=table.schema)
     given = {"price": numbers[:20, None].astype(float), "size": rows[["size"]].to_numpy()}
     assert_answers(*as_onnx(model, given, schema=table.schema), model, X)

@@ -132,9 +132,9 @@ def test_functions_of_logarithms_roots_and_exponentials(inner, database):
 @pytest.mark.parametrize(("inner", "value"), [("log", -8.0), ("sqrt", -5.0), ("exp", 300.0)])
 def test_values_that_have_no_logarithm_root_or_exponential_are_told(inner, value, database):
     X = np.array([[value, 1.0]])
-    with pytest.raises(ValueError, match=f"has no {inner}"):
+    with pytest.raises(ValueError, match=inner):
         as_python(of_inner(inner), X.tolist())
-    with pytest.raises(database.errors, match=f"Column '+x0'+ has no {inner}"):
+    with pytest.raises(database.errors, match=f"Column '+x0'+.*{inner}"):
         as_sql(of_inner(inner), numbered(X), database)
 
 
@@ -294,7 +294,7 @@ def test_the_automatic_choice(database):
         as_python(model, rows.to_dict("records")),
         ([row[1:] for row in found], [row[0] for row in found]),
     ):
-        with pytest.warns(DiscriminantWarning, match="Not as in training"):
+        with pytest.warns(DiscriminantWarning, match="rows"):
             assert_answers(values, labels, model, rows)
 
 
@@ -304,5 +304,5 @@ def test_what_is_no_number_is_refused():
         inner = rule.rule if isinstance(rule, ExpandedRule) else rule
         broken = replace(inner, coef=np.where(np.arange(inner.coef.shape[1]) == 1, np.nan, inner.coef))
         model = Pooled().having(replace(rule, rule=broken) if inner is not rule else broken, np.unique(y))
-        with pytest.raises(InputError, match="no numbers"):
+        with pytest.raises(InputError, match="NaN"):
             export(model, "python")

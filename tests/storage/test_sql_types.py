@@ -65,13 +65,21 @@ def table(request, tmp_path):
     return path, *fitted_to(path, TARGETS[request.param])
 
 
-@pytest.mark.parametrize("options", ["", ", all_varchar=true"], ids=["own types", "text"])
-def test_files_that_duckdb_reads(table, options):
+def test_files_that_duckdb_reads(table):
     path, model, schema, labels, probabilities = table
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE data AS SELECT * FROM read_csv('{path}', header=true{options})")
+        connection.execute(f"CREATE TABLE data AS SELECT * FROM read_csv('{path}', header=true, nullstr=['', 'NA'])")
         found = connection.execute(export(model, "sql", schema=schema, dialect="duckdb")).fetchall()
     assert_same(found, labels, probabilities)
+
+
+def test_numbers_as_text_stop_the_query(table):
+    path, model, schema, *_ = table
+    numbers = "|".join(column.name for column in schema.used if column.kind != "category")
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE data AS SELECT * FROM read_csv('{path}', header=true, all_varchar=true)")
+        with pytest.raises(duckdb.Error, match=f"Column '({numbers})'"):
+            connection.execute(export(model, "sql", schema=schema, dialect="duckdb"))
 
 
 def test_duckdb_takes_the_survey_for_truth_values_and_numbers(tmp_path):
@@ -81,28 +89,33 @@ def test_duckdb_takes_the_survey_for_truth_values_and_numbers(tmp_path):
     assert [types[name] for name in ("area", "size", "age")] == ["BIGINT", "DOUBLE", "VARCHAR"]
 
 
-@pytest.mark.parametrize("affinity", ["TEXT", "NUMERIC", ""])
-def test_files_in_sqlite(table, affinity):
-    path, model, schema, labels, probabilities = table
+def names_and_rows(path):
     names, *rows = csv.reader(io.StringIO(path.read_text()))
+    return names, [[None if value in ("", "NA") else value for value in row] for row in rows]
+
+
+def test_files_in_sqlite(table):
+    path, model, schema, labels, probabilities = table
+    names, rows = names_and_rows(path)
     connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE data (" + ", ".join(f'"{name}" {affinity}' for name in names) + ")")
+    connection.execute("CREATE TABLE data (" + ", ".join(f'"{name}" NUMERIC' for name in names) + ")")
     connection.executemany(f"INSERT INTO data VALUES ({', '.join('?' * len(names))})", rows)
     found = connection.execute(export(model, "sql", schema=schema, dialect="sqlite")).fetchall()
     connection.close()
     assert_same(found, labels, probabilities)
 
 
-@pytest.mark.parametrize("typed", [False, True], ids=["text", "types"])
-def test_files_in_postgresql(table, typed, postgres):
+def test_files_in_postgresql(table, postgres):
     path, model, schema, labels, probabilities = table
-    found = duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_csv('{path}', header=true))")
-    kinds = {"BOOLEAN": "boolean", "BIGINT": "smallint", "DOUBLE": "double precision"} if typed else {}
+    source = f"read_csv('{path}', header=true, nullstr=['', 'NA'])"
+    found = duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {source})")
+    kinds = {"BOOLEAN": "boolean", "BIGINT": "smallint", "DOUBLE": "double precision"}
     columns = ", ".join(f'"{name}" {kinds.get(kind, "text")}' for name, kind in found.fetchall())
     postgres.execute(f"CREATE TEMPORARY TABLE data ({columns})")
     try:
-        with postgres.cursor().copy("COPY data FROM STDIN (FORMAT csv, HEADER)") as copy:
-            copy.write(path.read_text())
+        with postgres.cursor().copy("COPY data FROM STDIN") as copy:
+            for row in names_and_rows(path)[1]:
+                copy.write_row(row)
         found = postgres.execute(export(model, "sql", schema=schema, dialect="postgresql")).fetchall()
     finally:
         postgres.execute("DROP TABLE data")
@@ -128,18 +141,22 @@ RIGHT = [
     (["Yes", "No"], "BOOLEAN", [True, False, None], ["Yes", "No", None]),
     (["ja", "nein"], "BOOLEAN", [True, False], ["ja", "nein"]),
     (["Yes", "No"], "INTEGER", [1, 0], ["Yes", "No"]),
-    (["Yes", "No"], "VARCHAR", ["TRUE", " n ", "1", "2"], ["Yes", "No", "Yes", "new"]),
     (["01", "2", "x"], "INTEGER", [1, 2, 3], ["01", "2", "new"]),
     (["1.0", "+5", ".5", "1e3"], "DOUBLE PRECISION", [1.0, 5.0, 0.5, 1000.0], ["1.0", "+5", ".5", "1e3"]),
     (["0.1", "2.5"], "REAL", [0.1, 2.5], ["0.1", "2.5"]),
     (["2.5", "1"], "DECIMAL(8, 3)", [2.5, 1], ["2.5", "1"]),
-    (["9007199254740993", "9007199254740992"], "BIGINT", [9007199254740993], ["9007199254740993"]),
     (["a", "b"], "VARCHAR", [" a\t", "b ", "", "NA", "c"], ["a", "b", None, None, "new"]),
-    (["1", "01"], "VARCHAR", ["1", "01", "1.0"], ["1", "01", "new"]),
-    (["1", "0.5"], "VARCHAR", ["1.0", ".5", "01 ", "1_0"], ["1", "0.5", "1", "new"]),
+    (["1", "01"], "VARCHAR", ["1", "01 "], ["1", "01"]),
     (["0x10", "1_000"], "INTEGER", [16, 1000], ["0x10", "1_000"]),
-    (["Yes", "true", "1"], "VARCHAR", ["true", "1", "TRUE"], ["true", "1", "new"]),
-    (["2020-01-05", "2020-02-05"], "DATE", ["2020-01-05", "2020-03-05"], ["2020-01-05", "2020-03-05"]),
+    (["Yes", "true", "1"], "VARCHAR", ["true", "1"], ["true", "1"]),
+]
+#: Levels in other spellings, which Python reads and SQL refuses.
+OTHER_SPELLINGS = [
+    (["Yes", "No"], "VARCHAR", ["TRUE", " n ", "1", "2"], ["Yes", "No", "Yes", "new"]),
+    (["9007199254740993", "9007199254740992"], "BIGINT", [9007199254740993], ["9007199254740993"]),
+    (["1", "01"], "VARCHAR", ["1.0"], ["new"]),
+    (["1", "0.5"], "VARCHAR", ["1.0", ".5", "01 ", "1_0"], ["1", "0.5", "1", "new"]),
+    (["Yes", "true", "1"], "VARCHAR", ["TRUE"], ["new"]),
 ]
 
 
@@ -158,6 +175,7 @@ WRONG = [
     (["f", "m"], "INTEGER", 0),
     (["Yes", "No"], "INTEGER", 2),
     (["05.01.2020", "06.01.2020"], "DATE", "2020-01-05"),
+    (["2020-01-05", "2020-02-05"], "DATE", "2020-01-05"),
     (["2020-01-05", "2020-01-06"], "TIMESTAMP", "2020-01-05 00:00:00"),
     (["a", "b"], "BLOB", b"a"),
 ]
@@ -172,6 +190,14 @@ def test_what_cannot_be_told_stops_the_query(levels, kind, value, database):
     with pytest.raises(database.errors, match=r"[Cc]olumn '+v'+"):
         answers(database, model, schema, [value], kind)
     assert len(answers(database, model, schema, [None], kind)) == 1
+
+
+@pytest.mark.parametrize(("levels", "kind", "values", "texts"), OTHER_SPELLINGS)
+def test_levels_in_other_spellings_stop_the_query(levels, kind, values, texts, database):
+    model, schema = one_column(levels)
+    for value in values:
+        with pytest.raises(database.errors, match=r"[Cc]olumn '+v'+"):
+            answers(database, model, schema, [value], kind)
 
 
 def test_truth_values_among_other_levels(database):
@@ -199,9 +225,9 @@ def test_numbers_and_truth_values_of_every_type(database):
         return database.answers(query, pd.DataFrame({"x": [x], "b": [b]}, dtype=object), types=types)
 
     for x, b, types, read in (
-        (" +1.5e0 ", "YES", {}, (1.5, True)),
-        (".5", " f ", {}, (0.5, False)),
-        ("NA", "", {}, (None, None)),
+        (1.5, "YES", {"x": "DOUBLE PRECISION"}, (1.5, True)),
+        (0.5, "f", {"x": "DOUBLE PRECISION"}, (0.5, False)),
+        (None, None, {}, (None, None)),
         (2, 0, {"x": "SMALLINT", "b": "INTEGER"}, (2.0, False)),
         (1.25, 1.0, {"x": "DECIMAL(9, 4)", "b": "DOUBLE PRECISION"}, (1.25, True)),
         (True, True, {"x": "BOOLEAN", "b": "BOOLEAN"}, (1.0, True)),
@@ -210,16 +236,12 @@ def test_numbers_and_truth_values_of_every_type(database):
         X, _ = training.schema.encode_batch(pd.DataFrame({"x": [read[0]], "b": [read[1]]}))
         assert_same(asked(x, b, types), model.predict(X).tolist(), model.predict_proba(X))
     for x, b, types in (
-        ("5 apples", True, {}),
-        ("2020-01-05", True, {}),
-        ("1,5", True, {}),
-        ("0x10", True, {}),
-        ("1e999", True, {}),
+        ("1.5", True, {}),
         (float("inf"), True, {"x": "DOUBLE PRECISION"}),
-        ("1", "maybe", {}),
-        ("1", 2, {"b": "INTEGER"}),
+        (1.0, "maybe", {"x": "DOUBLE PRECISION"}),
+        (1.0, 2, {"x": "DOUBLE PRECISION", "b": "INTEGER"}),
     ):
-        with pytest.raises(database.errors, match=r"(?i)column '+[xb]'+|out of range"):
+        with pytest.raises(database.errors, match=r"(?i)column '+[xb]'+"):
             asked(x, b, types)
 
 
@@ -230,25 +252,25 @@ def test_naive_bayes_finds_its_levels_the_same_way(database):
     query = export(model, "sql", dialect=database.dialect)
     typed = new.assign(v=pd.Series([1, 0] if database.dialect == "sqlite" else [True, False], dtype=object))
     kind = "VARCHAR" if database.dialect == "sqlite" else "BOOLEAN"
-    found = database.answers(query, new if database.dialect == "sqlite" else typed, types={"v": kind})
+    types = {"v": kind, "x": "DOUBLE PRECISION"}
+    found = database.answers(query, new if database.dialect == "sqlite" else typed, types=types)
     assert_same(found, model.predict(new).tolist(), model.predict_proba(new))
     codes = NaiveBayes(distributions="categorical").fit(pd.DataFrame({"v": [1, 2, 1, 2, 3]}), [0, 0, 1, 1, 1])
     query = export(codes, "sql", dialect=database.dialect)
     given = pd.DataFrame({"v": [1, 3]})
     found = database.answers(query, given, types={"v": "DOUBLE PRECISION"})
     assert_same(found, codes.predict(given).tolist(), codes.predict_proba(given))
-    with pytest.raises(database.errors, match=r"[Cc]olumn '+v'+"):
-        database.answers(query, pd.DataFrame({"v": ["one"]}))
-    assert_same(database.answers(query, given.astype(str)), codes.predict(given).tolist(), codes.predict_proba(given))
+    for text in ("one", "1"):
+        with pytest.raises(database.errors, match=r"[Cc]olumn '+v'+"):
+            database.answers(query, pd.DataFrame({"v": [text]}))
 
 
-@pytest.mark.parametrize(("levels", "kind", "values", "texts"), RIGHT, ids=[f"{c[0]} {c[1]}" for c in RIGHT])
+@pytest.mark.parametrize(("levels", "kind", "values", "texts"), [*RIGHT, *OTHER_SPELLINGS])
 def test_python_finds_levels_by_what_they_mean(levels, kind, values, texts):
     model, schema = one_column(levels)
     module = {}
     exec(export(model, "python", schema=schema), module)
-    given = [datetime.date.fromisoformat(value) for value in values] if kind == "DATE" else values
-    given = [np.float32(value) for value in values] if kind == "REAL" else given
+    given = [np.float32(value) for value in values] if kind == "REAL" else values
     X, _ = schema.encode_batch(pa.table({"v": pa.array(texts, pa.string())}))
     assert_same(
         [(module["predict"]([value]), *module["predict_proba"]([value])) for value in given],

@@ -1,94 +1,153 @@
-"""Coverage of the intervals of an evaluation.
+"""Coverage of the intervals of an evaluation: AUC, losses, and the ranges of average precision and calibration error.
 
-Rows are of two classes with normal scores of equal variance, so that every true value is known: ``shift`` is the
-distance of the classes, ``sureness`` multiplies the log-odds that a model gives (1 is right, 2 twice as sure as it
-should be).
+Scores have several distributions, and their true log-odds are known; ``slope`` multiplies the log-odds of a model (1:
+calibrated, above 1: overconfident).
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from scipy import stats
-from scipy.special import expit, ndtr
-from tests.studies import COVERAGE, Found, Task, generator, header, is_within, line
+from scipy.special import expit, ndtr, softmax
+from tests.studies import COVERAGE, MIN_OFFERED, Found, Task, generator, header, is_within, line
 
-from discriminant.evaluation import CalibrationBins, ConfusionMatrix, roc
-from discriminant.evaluation.intervals import SamplingDesign, mean_interval
+from discriminant.evaluation import CalibrationBins, ConfusionMatrix, precision_recall, roc
+from discriminant.evaluation.means import mean_interval
 from discriminant.evaluation.probabilities import LOSSES, row_losses
+from discriminant.evaluation.sampling import SamplingDesign
 from discriminant.results import metric_name
 
-TITLE: Final = "Figures of an evaluation"
+TITLE: Final = "AUC and losses of an evaluation"
 TEXT: Final = """
-The share of samples whose 95 % interval covers the true value, among the samples that have one. Two classes have
-normal scores of equal variance; class 1, of which F1, AUC and average precision are, has 40 % or 5 % of the rows, and
-the classes are 0.2 (weak signal), 0.5, 1.5, 3 or 4.5 standard deviations apart (AUC 0.56, 0.64, 0.86, 0.983, 0.9993).
-An overconfident model gives twice the log-odds that are right. The value estimated is that of all rows the sample is
-drawn from; for the calibration error (ECE) that of the sample's own ten bins: the mean distance of the probabilities of
-a bin from the true share there, which is 0 for a model that is right. Samples with fewer than two rows of a class are
-left out.
+The table shows the coverage of 95 % intervals, among the samples that have a confidence interval; the share of these
+samples is in brackets if it is below 99 %. *Range* means that fewer than half of the samples have a confidence
+interval, because the variance of the measure rests on fewer than 15 effective rows. The scores of two classes are
+normal, normal with a standard deviation of 2 in class 1 (unequal), exponential, from Student's t distribution with 3
+degrees of freedom, or discrete with 7 values. *Distance* is the distance of the class means (exponential: their
+ratio), *share* is the share of class 1. The log-odds of the *model* are correct (calibrated), 1.5 times
+(overconfident) or 0.6 times (underconfident) as large. The last rows have three to six classes with normal or
+t-distributed scores; their AUC and average precision are means over the classes.
 
-Each setting is checked: coverage is at least 93 %, and at most 97 % where it can be. It can exceed 97 % where the
-sample has little to go by: fewer than 5 misclassified rows expected, fewer than 5 rows classified as class 1 (F1),
-fewer than 50 of class 1 or an AUC above 0.98 (the measures that follow), or a calibration error of 0, the end of its
-range. Coverage of the accuracy is that of Wilson's interval, which varies from 0.90 to 0.98 with fewer than two
-misclassified rows expected. Average precision has no interval with fewer than 10 rows of class 1; where fewer than half
-of the samples have an interval, the table has none.
+Average precision and calibration error (of class 1, in ten bins) have ranges, whose coverage is in the last columns.
+The coverage for the average precision depends on the distribution of the largest scores. The calibration error of a
+calibrated model is 0, an endpoint of its range, so these ranges cover more often. The constants of these intervals (15
+effective rows, 2 rows of Newcombe's variance, 2 and 10 expected rows) were chosen in other settings than these.
 """
-REPLICATIONS: Final = 1_000
-SAMPLE: Final = 40
+REPLICATIONS: Final = 4_000
+SAMPLE: Final = 200
 
-SIZES: Final = {0.4: (30, 50, 100, 300, 1000), 0.05: (100, 300, 1000)}
-SHIFTS: Final = (0.2, 0.5, 1.5, 3.0, 4.5)
-SURENESS: Final = {1.0: "calibrated", 2.0: "overconfident"}
-PRIOR: Final = 0.4
-MEASURES: Final = ("accuracy", "f1", "auc", "average_precision", "log_loss", "brier", "ece")
-#: With less to go by an interval may cover more often than 97 %.
-MIN_ROWS: Final = 5.0
-MIN_CLASS_ROWS: Final = 50.0
-MAX_AUC: Final = 0.98
-#: Coverage is shown and checked where so many samples have an interval.
-MIN_DEFINED: Final = 0.5
+#: Distribution, distance, share of class 1, slope, rows.
+SETTINGS: Final = (
+    ("normal", 0.6, 0.5, 1.0, 70),
+    ("normal", 0.6, 0.15, 1.5, 250),
+    ("normal", 1.2, 0.3, 1.0, 110),
+    ("normal", 1.8, 0.45, 1.5, 110),
+    ("normal", 1.8, 0.06, 1.0, 800),
+    ("normal", 2.6, 0.5, 1.0, 250),
+    ("normal", 2.6, 0.5, 1.5, 700),
+    ("normal", 3.8, 0.5, 1.0, 2_000),
+    ("unequal", 0.8, 0.2, 1.5, 350),
+    ("unequal", 2.0, 0.3, 0.6, 600),
+    ("unequal", 5.0, 0.5, 1.5, 1_200),
+    ("exponential", 2.5, 0.5, 1.0, 90),
+    ("exponential", 2.5, 0.1, 1.5, 500),
+    ("exponential", 6.0, 0.3, 1.5, 800),
+    ("exponential", 25.0, 0.4, 1.0, 600),
+    ("t", 0.8, 0.5, 1.0, 80),
+    ("t", 0.8, 0.15, 1.5, 400),
+    ("t", 2.0, 0.3, 1.0, 180),
+    ("t", 2.0, 0.3, 1.5, 700),
+    ("t", 5.0, 0.5, 1.0, 500),
+    ("t", 5.0, 0.2, 1.5, 1_500),
+    ("discrete", 0.5, 0.4, 1.0, 100),
+    ("discrete", 1.4, 0.2, 1.5, 700),
+    ("discrete", 2.8, 0.4, 1.0, 300),
+    ("discrete", 2.8, 0.4, 0.6, 900),
+)
+#: Number of classes, distribution, distance of each class from the others on its own score, slope, rows.
+CLASS_SETTINGS: Final = (
+    (3, "normal", 1.5, 1.0, 150),
+    (4, "normal", 2.5, 1.5, 300),
+    (6, "normal", 1.0, 1.0, 300),
+    (6, "t", 3.0, 1.0, 900),
+)
+MEASURES: Final = ("auc", "log_loss", "brier")
+RANGES: Final = ("average_precision", "ece")
+#: Points at which the population of each class is represented, and rows by which that of several classes is.
+_POINTS, _POPULATION = 60_000, 400_000
+_LEVELS: Final = 7
+
+Quantiles = Callable[[np.ndarray, bool], np.ndarray]
 
 
-def log_odds(x, shift, prior=PRIOR):
-    """The log-odds of class 1 at x by Bayes's rule."""
-    return shift * (x - shift / 2) + math.log(prior / (1 - prior))
+def cutpoints(distance: float) -> np.ndarray:
+    """Where the scores of the discrete distribution change."""
+    return np.linspace(-1.5, distance + 1.5, _LEVELS - 1)
 
 
-def true_values(shift, sureness, prior=PRIOR):
+def law(kind: str, distance: float) -> tuple[Quantiles, Callable[[np.ndarray], np.ndarray]]:
+    """Quantiles of the scores of a class, and the log of the ratio of the densities of class 1 and class 0."""
+    if kind == "normal":
+        return lambda u, own: stats.norm.ppf(u) + distance * own, lambda x: distance * (x - distance / 2)
+    if kind == "unequal":
+        return (
+            lambda u, own: stats.norm.ppf(u) * (1 + own) + distance * own,
+            lambda x: x * x / 2 - ((x - distance) / 2) ** 2 / 2 - math.log(2),
+        )
+    if kind == "exponential":
+        return (
+            lambda u, own: -np.log1p(-u) * (distance if own else 1.0),
+            lambda x: x - x / distance - math.log(distance),
+        )
+    if kind == "t":
+        return (
+            lambda u, own: stats.t.ppf(u, 3) + distance * own,
+            lambda x: 2 * (np.log1p(x * x / 3) - np.log1p((x - distance) ** 2 / 3)),
+        )
+    cuts = cutpoints(distance)
+    shares = [np.diff(ndtr(np.concatenate(([-np.inf], cuts - shift, [np.inf])))) for shift in (0.0, distance)]
+    ratio = np.log(shares[1] / shares[0])
+    return lambda u, own: np.searchsorted(cuts, stats.norm.ppf(u) + distance * own), lambda x: ratio[x]
+
+
+def log_odds(kind: str, distance: float, share: float, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The true log-odds of class 1 of rows that are at these quantiles of their class."""
+    quantiles, ratio = law(kind, distance)
+    odds = np.empty(len(y))
+    for own in (False, True):
+        odds[y == own] = ratio(quantiles(u[y == own], own))
+    return odds + math.log(share / (1 - share))
+
+
+@cache
+def true_values(kind: str, distance: float, share: float, slope: float) -> dict[str, float]:
     """The measures in the population; the calibration error is that of each sample's bins."""
-    x = np.linspace(-12, 12 + shift, 200_001)
-    own, other = prior * stats.norm.pdf(x - shift), (1 - prior) * stats.norm.pdf(x)
-    p = expit(sureness * log_odds(x, shift, prior))
-    posterior, weights = np.stack((1 - p, p), axis=1), np.stack((other, own), axis=1)
-    threshold = shift / 2 - math.log(prior / (1 - prior)) / shift
-    tp, fp = prior * stats.norm.sf(threshold - shift), (1 - prior) * stats.norm.sf(threshold)
-    found, alarms = prior * stats.norm.sf(x - shift), (1 - prior) * stats.norm.sf(x)
-    precision = np.divide(found, found + alarms, out=np.ones_like(found), where=found + alarms > 0)
-    predicted = tp + fp
-    return {
-        "accuracy": tp + (1 - prior) - fp,
-        "f1": 2 * tp / (predicted + prior),
-        "auc": float(ndtr(shift / math.sqrt(2))),
-        "average_precision": np.trapezoid(own * precision, x) / prior,
-        "balanced_accuracy": (tp / prior + 1 - fp / (1 - prior)) / 2,
-        "kappa": 1 - (prior - tp + fp) / (prior * (1 - predicted) + (1 - prior) * predicted),
-        **{name: np.trapezoid((by_class(posterior) * weights).sum(axis=1), x) for name, by_class in LOSSES.items()},
-    }
+    u = np.tile((np.arange(_POINTS) + 0.5) / _POINTS, 2)
+    y = np.repeat([False, True], _POINTS)
+    odds, weights = log_odds(kind, distance, share, y, u), np.where(y, share, 1 - share)
+    p = expit(slope * odds)
+    posterior = np.stack((1 - p, p), axis=1)
+    curve = roc(y, odds, sample_weight=weights)
+    found = {"auc": curve.auc, "average_precision": curve.average_precision}
+    for name, losses in LOSSES.items():
+        found[name] = float(np.average(losses(posterior, y.astype(int)), weights=weights))
+    return found
 
 
-def sample_intervals(y, p, true_p, level=0.95):
+def sample_intervals(y: np.ndarray, p: np.ndarray, true_p: np.ndarray, level: float = 0.95) -> tuple[dict, float]:
     """The interval of every measure of one sample as an evaluation makes it, and the true calibration error."""
     posterior, codes = np.stack((1 - p, p), axis=1), y.astype(int)
     table = np.bincount(2 * codes + (p > 0.5), minlength=4).reshape(2, 2)
     confusion, curve = ConfusionMatrix.from_counts(table, [0, 1]), roc(codes, p)
     found = {"accuracy": confusion.interval("accuracy", level=level), "f1": confusion.interval("f1", 1, level)}
     found |= {"auc": curve.auc_interval(level)}
-    found |= {"average_precision": curve.precision_recall.average_precision_interval(level)}
+    found |= {"average_precision": curve.average_precision_interval(level)}
     design = SamplingDesign(len(y))
     for name, losses in row_losses(posterior, codes, design).items():
         found[name] = mean_interval(losses.values, design, level, losses.expected)[1]
@@ -99,69 +158,111 @@ def sample_intervals(y, p, true_p, level=0.95):
     return found, float(np.abs(gaps).sum() / len(y))
 
 
+def class_rows(rng: np.random.Generator, n_classes: int, kind: str, distance: float, slope: float, n: int) -> Any:
+    """Rows of several classes, alike in size but for the last one, which is half as large: codes and posterior."""
+    shares = np.append(np.ones(n_classes - 1), 0.5)
+    y = rng.choice(n_classes, size=n, p=shares / shares.sum())
+    noise = rng.normal(size=(n, n_classes)) if kind == "normal" else rng.standard_t(3, size=(n, n_classes))
+    ratio = law(kind, distance)[1]
+    odds = ratio(noise + distance * np.eye(n_classes)[y]) + np.log(shares)
+    return y, softmax(slope * odds, axis=1)
+
+
+def class_measures(y: np.ndarray, posterior: np.ndarray) -> dict[str, Any]:
+    """Value and interval of every measure of rows of several classes."""
+    curves, precisions, design = roc(y, posterior), precision_recall(y, posterior), SamplingDesign(len(y))
+    found = {"auc": (curves.auc, curves.auc_interval())}
+    found["average_precision"] = precisions.average_precision, precisions.average_precision_interval()
+    for name, losses in row_losses(posterior, y, design).items():
+        found[name] = mean_interval(losses.values, design, 0.95, losses.expected)
+    return found
+
+
+@cache
+def true_class_values(*setting: Any) -> dict[str, float]:
+    """The measures in the population, from a large sample."""
+    y, posterior = class_rows(np.random.default_rng(0), *setting, _POPULATION)
+    return {name: value for name, (value, _) in class_measures(y, posterior).items()}
+
+
 def tasks() -> list[Task]:
-    """Share of class 1, distance of the classes, sureness, rows."""
-    return [
-        ("evaluation", prior, shift, sureness, size)
-        for prior, sizes in SIZES.items()
-        for size in reversed(sizes)
-        for shift in SHIFTS
-        for sureness in SURENESS
-    ]
+    """The settings of two classes, then those of more."""
+    two = [("evaluation", *setting) for setting in SETTINGS]
+    return [*two, *(("classes", *setting) for setting in CLASS_SETTINGS)]
+
+
+def one_sample(task: Task, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, float]] | None:
+    """The intervals of one sample and the true values; None with fewer than two rows of a class."""
+    kind, *setting = task
+    if kind == "classes":
+        y, posterior = class_rows(rng, *setting)
+        if np.bincount(y, minlength=setting[0]).min() < 2:
+            return None
+        return {name: interval for name, (_, interval) in class_measures(y, posterior).items()}, true_class_values(
+            *setting[:-1]
+        )
+    law_name, distance, share, slope, n = setting
+    y = rng.random(n) < share
+    if not 2 <= y.sum() <= n - 2:
+        return None
+    odds = log_odds(law_name, distance, share, y, rng.random(n))
+    found, error = sample_intervals(y, expit(slope * odds), expit(odds))
+    return found, true_values(law_name, distance, share, slope) | {"ece": error}
 
 
 def run(task: Task, replications: int) -> dict[str, float]:
-    """The share of intervals that cover the true value, by measure, where enough samples have one."""
-    _, prior, shift, sureness, size = task
-    rng, truth = generator(task), true_values(shift, sureness, prior)
-    hits, defined = defaultdict[str, Any](int), defaultdict[str, Any](int)
-    samples = 0
+    """The share of intervals that cover the true value, by measure, and of samples that have one."""
+    rng, counts = generator(task), defaultdict[str, Any](int)
     for _ in range(replications):
-        y = rng.random(size) < prior
-        odds = log_odds(rng.normal(size=size) + shift * y, shift, prior)
-        if not 2 <= y.sum() <= size - 2:
+        sample = one_sample(task, rng)
+        if sample is None:
             continue
-        samples += 1
-        found, truth["ece"] = sample_intervals(y, expit(sureness * odds), expit(odds))
-        for name, interval in found.items():
-            defined[name] += not math.isnan(interval.low)
-            hits[name] += interval.low - 1e-12 <= truth[name] <= interval.high + 1e-12
-    return {name: hits[name] / defined[name] for name in MEASURES if defined[name] > MIN_DEFINED * samples}
-
-
-def may_exceed(measure: str, task: Task) -> bool:
-    """Whether a setting has so little to go by that coverage may exceed its upper bound."""
-    _, prior, shift, sureness, size = task
-    if measure == "ece" and sureness == 1:
-        return True
-    threshold = shift / 2 - math.log(prior / (1 - prior)) / shift
-    errors = size * (prior * float(ndtr(threshold - shift)) + (1 - prior) * float(ndtr(-threshold)))
-    named = size * (prior * float(ndtr(shift - threshold)) + (1 - prior) * float(ndtr(-threshold)))
-    if measure in ("accuracy", "f1"):
-        return min(errors, named if measure == "f1" else errors) < MIN_ROWS
-    return errors < MIN_ROWS or prior * size < MIN_CLASS_ROWS or ndtr(shift / math.sqrt(2)) > MAX_AUC
+        counts["samples"] += 1
+        intervals, truth = sample
+        for name in (*MEASURES, *RANGES):
+            interval = intervals.get(name)
+            if interval is None or math.isnan(interval.low) or (interval.is_range and name in MEASURES):
+                continue
+            counts[f"{name} offered"] += 1
+            counts[name] += interval.low - 1e-12 <= truth[name] <= interval.high + 1e-12
+    found = {}
+    for name in (*MEASURES, *RANGES):
+        offered = counts[f"{name} offered"]
+        found |= {name: counts[name] / max(offered, 1), f"{name} offered": offered / counts["samples"]}
+    return found
 
 
 def table(found: Found) -> list[str]:
-    """One line for each measure and setting."""
-    sizes = SIZES[PRIOR]
-    lines = header(["measure", "class 1", "distance", "model", *(f"n = {n:,}" for n in sizes)], 4)
-    for measure in MEASURES:
-        for prior in SIZES:
-            for shift in SHIFTS:
-                for sureness, model in SURENESS.items():
-                    settings = [found.get(("evaluation", prior, shift, sureness, n), {}) for n in sizes]
-                    shares = [one.get(measure, "") for one in settings]
-                    lines.append(line(metric_name(measure), f"{100 * prior:g} %", f"{shift:g}", model, *shares))
+    """One line for each setting."""
+    titles = [*(metric_name(name) for name in (*MEASURES, "average_precision")), "calibration error"]
+    titles[3:] = [f"{title} (range)" for title in titles[3:]]
+    lines = header(["scores", "classes", "distance", "share", "model", "n", *titles], 6)
+    models = {1.0: "calibrated", 1.5: "overconfident", 0.6: "underconfident"}
+    for task, one in found.items():
+        if task[0] == "classes":
+            n_classes, law_name, distance, slope, n = task[1:]
+            share = ""
+        else:
+            n_classes, (law_name, distance, share, slope, n) = 2, task[1:]
+            share = f"{100 * share:g} %"
+        cells = [shown(one, name) for name in (*MEASURES, *RANGES)]
+        lines.append(line(law_name, str(n_classes), f"{distance:g}", share, models[slope], f"{n:,}", *cells))
     return lines
 
 
+def shown(one: Any, name: str) -> str:
+    """A coverage, with the share of samples that have the interval."""
+    offered = one[f"{name} offered"]
+    if offered < MIN_OFFERED:
+        return "range" if name in MEASURES else "-"
+    return f"{one[name]:.3f}" + (f" ({100 * offered:.0f} %)" if offered < 0.99 else "")
+
+
 def check(found: Found, replications: int) -> list[str]:
-    """Settings in which the coverage of a measure is out of bounds."""
-    outside = []
-    for task, one in found.items():
-        for measure, share in one.items():
-            bounds = (COVERAGE[0], 1.0 if may_exceed(measure, task) else COVERAGE[1])
-            if not is_within(share, bounds, replications, REPLICATIONS):
-                outside.append(f"{measure}, {task[1:]}: {share:.3f}")
-    return outside
+    """Settings in which the coverage of a confidence interval is out of bounds."""
+    return [
+        f"{name}, {task}: {one[name]:.4f}"
+        for task, one in found.items()
+        for name in MEASURES
+        if one[f"{name} offered"] >= MIN_OFFERED and not is_within(one[name], COVERAGE, replications)
+    ]

@@ -9,41 +9,41 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.special import expit
-from tests.studies import COVERAGE, TYPE_I_ERROR, Found, Task, generator, header, is_within, line
+from tests.studies import COVERAGE, MIN_OFFERED, TYPE_I_ERROR, Found, Task, generator, header, is_within, line
 
 from discriminant import LogisticRegression
 from discriminant.errors import SeparationWarning
 
 TITLE: Final = "Importance weights in logistic regression"
 TEXT: Final = """
-Logistic regression with `class_weight="balanced"` (*balanced*) or with lognormal survey weights, whose logarithms have
-the standard deviation 0.5 or 1. Half of the columns are standard normal, half are 1 with probability 0.3; one effect
-is 0.5, all others are 0. Rows are independent of their weights. Intervals and tests are those that `summary()` gives by
-default, Wald's with the sandwich HC3. *Effective* is the mean number of effective rows of the
-rarest class, (sum of weights)^2 / sum of squared weights. With fewer than 25, or fewer than 3 for each column, there
-are no tests and intervals (*refused*): without this rule the type I error was up to 9 %. Likelihood-ratio tests,
-profile intervals, AIC and BIC are refused for all importance weights: with balanced classes the former had a type I
-error of 20 %.
+The models are logistic regressions with `class_weight="balanced"` (*balanced*) or with lognormal survey weights, whose
+logarithms have a standard deviation of 0.4 or 0.9. Half of the columns are standard normal, the others are binary with
+probability 0.3; one effect is 0.5, all others are 0. Rows are independent of their weights. Intervals and tests are
+the defaults of `summary()`: Wald's with the sandwich HC3, or with HC2 for balanced classes. *Effective* is the mean
+effective sample size of the rarest class, (sum of weights)^2 / sum of squared weights. With fewer than 25 effective
+rows, or fewer than 3 for each column, tests and intervals are refused (*refused*: share of such samples); without this
+rule the type I error was up to 9 %. Likelihood-ratio tests, profile intervals, AIC and BIC are refused for all
+importance weights, because with balanced classes the likelihood-ratio test had a type I error of 20 %.
 """
-REPLICATIONS: Final = 5_000
-SAMPLE: Final = 25
+REPLICATIONS: Final = 4_000
+SAMPLE: Final = 200
 
 EFFECT: Final = 0.5
 BINARY_SHARE: Final = 0.3
 #: Rows, share of the rarer class, columns.
-SIZES: Final = ((200, 0.5, 3), (200, 0.2, 3), (400, 0.2, 6), (400, 0.1, 3), (1000, 0.1, 6), (1000, 0.08, 10))
-WEIGHTS: Final = ("balanced", 0.5, 1.0)
+SIZES: Final = ((300, 0.15, 5), (400, 0.1, 3), (600, 0.07, 3), (700, 0.12, 8))
+WEIGHTS: Final = ("balanced", 0.4, 0.9)
 #: Settings that are refused in most samples.
-TOO_SMALL: Final = ((100, 0.1, 3), (200, 0.08, 3))
-THREE_CLASSES: Final = ((400, 3), (1000, 6))
+TOO_SMALL: Final = ((150, 0.1, 3),)
+THREE_CLASSES: Final = ((300, 3), (800, 5))
 #: Settings that are refused in more samples than this have no figures.
-MAX_REFUSED: Final = 0.5
+MAX_REFUSED: Final = 1 - MIN_OFFERED
 
 
 def tasks() -> list[Task]:
     """Kind of weights, number of classes, rows, share of the rarest class, columns."""
     two = [("importance weights", kind, 2, *size) for kind in WEIGHTS for size in (*SIZES, *TOO_SMALL)]
-    three = [("importance weights", kind, 3, n, 1 / 3, p) for kind in (0.5, 1.0) for n, p in THREE_CLASSES]
+    three = [("importance weights", kind, 3, n, 1 / 3, p) for kind in (0.4, 0.9) for n, p in THREE_CLASSES]
     return two + three
 
 
@@ -105,5 +105,5 @@ def check(found: Found, replications: int) -> list[str]:
         for task, one in found.items()
         if one["refused"] <= MAX_REFUSED
         for what, bound in bounds.items()
-        if not is_within(one[what], bound, replications, REPLICATIONS)
+        if not is_within(one[what], bound, replications)
     ]

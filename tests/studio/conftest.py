@@ -1,4 +1,4 @@
-"""A studio of its own for the tests of a module, and a browser that watches what its pages do."""
+"""A studio for the tests of a module, and a browser that records errors and remote requests of its pages."""
 
 from contextlib import contextmanager
 
@@ -24,15 +24,15 @@ def visit(browser, studio):
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
         )
         context.set_default_timeout(PATIENCE)
-        troubles = []
+        problems = []
         base = studio.address.rstrip("/")
         own = (base, base.replace("http", "ws", 1), "data:", "blob:")
 
         def watched(page):
-            page.on("console", lambda message: troubles.append(message.text) if message.type in GRAVE else None)
-            page.on("pageerror", lambda error: troubles.append(str(error)))
-            page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
-            page.on("request", lambda request: None if request.url.startswith(own) else troubles.append(request.url))
+            page.on("console", lambda message: problems.append(message.text) if message.type in GRAVE else None)
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+            page.on("request", lambda request: None if request.url.startswith(own) else problems.append(request.url))
 
         context.on("page", watched)
         context.add_init_script(script)
@@ -40,6 +40,6 @@ def visit(browser, studio):
         page.goto(base + path)
         yield page
         context.close()
-        assert not [one for one in troubles if not any(word in one for word in allowed)]
+        assert not [one for one in problems if not any(word in one for word in allowed)]
 
     return opened

@@ -1,4 +1,4 @@
-"""A class room: clients paint, fit and step at once; nobody gets an error, and the server keeps nothing of them."""
+"""A class of clients that paint, fit and step at the same time, without errors or leftovers on the server."""
 
 import asyncio
 import os

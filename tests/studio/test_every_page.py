@@ -1,8 +1,8 @@
-"""What every page of the studio has to hold, as it is when it is opened."""
+"""Accessibility of every page of the studio when it is opened."""
 
 import pytest
 
-PAGES = {"/": "See what a table can tell", "/learn": "", "/image": "Draw what you know, see what follows"}
+PAGES = {"/": "Classify the rows of a table", "/learn": "", "/image": "Classify the pixels of an image"}
 
 
 @pytest.mark.parametrize("address", PAGES)
@@ -18,4 +18,4 @@ def test_the_first_tab_skips_to_the_page(visit, address):
     with visit(address) as page:
         page.get_by_role("heading", level=1, name=PAGES[address]).wait_for()
         page.keyboard.press("Tab")
-        assert "Skip to the page" in page.evaluate("document.activeElement.innerText")
+        assert "Skip to the main content" in page.evaluate("document.activeElement.innerText")

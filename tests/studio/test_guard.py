@@ -1,4 +1,4 @@
-"""Who may speak to the studio: hosts, origins and tokens, at the guard itself and at a server that runs."""
+"""Access control: hosts, origins and tokens, of the guard itself and of a running server."""
 
 import asyncio
 import http.client
@@ -102,12 +102,12 @@ def request(address, method, path, body=None, **headers):
         return answer.status, answer.read().decode(), answer.headers
 
 
-def test_loopback_is_the_default_and_said(studio):
+def test_loopback_is_the_default_and_announced(studio):
     assert urlsplit(studio.address).hostname == "127.0.0.1"
     until = time.monotonic() + 20
-    while "This machine alone can reach it." not in studio.log() and time.monotonic() < until:
+    while "It is accessible from this machine only." not in studio.log() and time.monotonic() < until:
         time.sleep(0.1)
-    assert "This machine alone can reach it." in studio.log()
+    assert "It is accessible from this machine only." in studio.log()
 
 
 def test_a_server_refuses_other_hosts_and_origins(studio):
@@ -129,7 +129,7 @@ def test_uploads_are_limited_and_stay_in_a_folder_of_the_visitor(studio):
     before = {path for path in studio.state.rglob("*") if path.is_file()}
     status, answer, _ = request(studio.address, "POST", "/upload", b"x" * (1 << 21), X_File_Name="big.csv")
     assert (status, "1 MB" in json.loads(answer)["error"]) == (413, True)
-    chunks = (b"x" * 65536 for _ in range(40))  # no length is told
+    chunks = (b"x" * 65536 for _ in range(40))  # without a content length
     assert request(studio.address, "POST", "/upload", chunks, X_File_Name="big.csv")[0] == 413
     assert {path for path in studio.state.rglob("*") if path.is_file()} == before
     status, answer, _ = request(studio.address, "POST", "/upload", b"a,b\n", X_File_Name="..%2F..%2Fescaped.csv")

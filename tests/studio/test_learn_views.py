@@ -1,5 +1,6 @@
-"""Every view of the Learn page without a browser: what it draws and says, and that its code does the same."""
+"""Every lesson of the Learn page without a browser: its figures and numbers, and that its code gives the same."""
 
+import base64
 import csv
 import json
 import shlex
@@ -9,16 +10,15 @@ import plotly.graph_objects as go
 import pytest
 from typer.testing import CliRunner
 
-from discriminant import Perceptron, datasets, errors
+from discriminant import Decision, DecisionClassifier, LinearDiscriminantAnalysis, Perceptron, datasets, errors
 from discriminant.cli import app
 from discriminant.datasets import worked_example
 from discriminant.report.page import drawing
-from discriminant.studio.learn_catalogue import VIEWS
 from discriminant.studio.learn_page import mathml
-from discriminant.studio.learn_points import MOST_POINTS, PRESETS, preset
-from discriminant.studio.learn_views import RESOLUTION, bare
+from discriminant.studio.learn_points import MAX_POINTS, PRESETS, preset
+from discriminant.studio.learn_views import EXAMPLES, RESOLUTION, VIEWS, bare
 
-#: What a fit has to remark is told by the views in their own words.
+#: The lessons show what the warnings of a fit say.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -75,19 +75,19 @@ def test_every_formula_is_drawn_whole(name):
     for caption, tex in VIEWS[name].formulas:
         made = mathml(tex)
         assert made.startswith("<math")
-        assert "\\" not in made  # what the converter does not know it leaves as it is
+        assert "\\" not in made  # the converter leaves unknown commands unchanged
         assert caption
     assert VIEWS[name].lead
 
 
 @pytest.mark.parametrize("name", VIEWS)
 @pytest.mark.parametrize("points", [p for p in PRESETS if p != "blank"])
-def test_any_view_of_any_points_draws_or_says_why_not(name, points):
+def test_any_lesson_of_any_points_is_drawn_or_refused_with_a_reason(name, points):
     try:
-        said = [one.reason for one in shown(name, points).drawings if one.figure is None]
+        reasons = [one.reason for one in shown(name, points).drawings if one.figure is None]
     except errors.DiscriminantError as error:
-        said = [str(error)]
-    assert all(len(words) > 20 for words in said)
+        reasons = [str(error)]
+    assert all(len(words) > 20 for words in reasons)
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -108,18 +108,39 @@ def test_numbers_are_those_of_the_worked_examples():
             assert facts["Updates"] == str(known[f"{rule}: updates"])
             assert float(facts["Bound R² / γ²"]) == pytest.approx(known["bound"])
     masked = worked_example("masking").numbers
-    assert shown("masking").facts["Misclassified by least squares"] == f"{100 - masked['least squares']} of 300"
-    pulled = worked_example("far-rows").numbers
-    assert shown("outliers").facts["Misclassified by least squares"] == f"{pulled['least squares']} of 90"
+    assert shown("masking").facts["Misclassified: least squares"] == f"{100 - masked['least squares']} of 300"
+    outliers = worked_example("far-rows").numbers
+    assert shown("outliers").facts["Misclassified: least squares"] == f"{outliers['least squares']} of 90"
     error = worked_example("bayes-error").numbers["error"]
     assert shown("bayes").facts["Bayes error"] == f"{error:.4f}"
     newton = worked_example("newton-steps").numbers["log-likelihood"]
-    assert float(shown("likelihood").facts["Log-likelihood, Newton"]) == pytest.approx(newton, abs=1e-4)
+    assert float(shown("likelihood").facts["Final log-likelihood: Newton"]) == pytest.approx(newton, abs=1e-4)
+
+
+def test_the_picture_of_the_avocado_agrees_with_its_numbers():
+    given, numbers = worked_example("avocado").given, worked_example("avocado").numbers
+    view, points, settings = EXAMPLES["avocado"]
+    found = shown(view, points, **settings)
+    curves = {trace["name"]: trace for trace in found.drawings[0].figure["data"] if trace.get("mode") == "lines"}
+    at = {
+        label: np.interp(1.4, *(np.asarray(decoded(curves[label][axis])) for axis in "xy")) for label in given["priors"]
+    }
+    assert at["organic"] / sum(at.values()) == pytest.approx(numbers["posterior of organic"], abs=1e-3)
+    view, points, settings = EXAMPLES["avocado-costs"]
+    model = DecisionClassifier(
+        LinearDiscriminantAnalysis(), Decision({"organic": {"ordinary": 0.5}, "ordinary": {"organic": 1.0}})
+    )
+    data = datasets.load(points)
+    assert model.fit(data.X, data.y).predict([[1.4]]) == worked_example("avocado-costs").numbers["decision"]
+
+
+def decoded(values):
+    return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]) if isinstance(values, dict) else values
 
 
 def test_no_line_no_bound():
     facts = shown("perceptron", "xor").facts
-    assert facts["Bound R² / γ²"] == "none: no line separates"
+    assert facts["Bound R² / γ²"] == "none: not linearly separable"
 
 
 def test_settings_move_what_is_shown():
@@ -127,8 +148,8 @@ def test_settings_move_what_is_shown():
         return shown("decision", **given).facts
 
     assert wrong() != wrong(cost="10.0")
-    assert wrong()["Left undecided"] == "0"
-    assert int(wrong(reject="0.1")["Left undecided"]) > int(wrong(reject="0.3")["Left undecided"]) > 0
+    assert wrong()["Rejected"] == "0"
+    assert int(wrong(reject="0.1")["Rejected"]) > int(wrong(reject="0.3")["Rejected"]) > 0
     assert shown("roc", threshold="0.9").facts != shown("roc").facts
     assert shown("line", C="0.001").facts != shown("line").facts
     assert shown("bayes", prior="0.9").facts["Bayes error"] < shown("bayes").facts["Bayes error"]
@@ -136,26 +157,26 @@ def test_settings_move_what_is_shown():
 
 def test_separated_classes_grow_without_end_and_firth_does_not():
     few, many = (shown("separable", steps=str(n)).facts for n in (5, 20))
-    assert few["|w| of Firth"] == many["|w| of Firth"]
-    assert float(many["|w| after 20 steps"]) > 3 * float(few["|w| after 5 steps"])
-    assert few["A line separates"] == "yes"
-    assert shown("separable", "crossed_normals").facts["A line separates"] == "no"
+    assert few["‖w‖, Firth"] == many["‖w‖, Firth"]
+    assert float(many["‖w‖ after 20 iterations"]) > 3 * float(few["‖w‖ after 5 iterations"])
+    assert few["Linearly separable"] == "yes"
+    assert shown("separable", "crossed_normals").facts["Linearly separable"] == "no"
 
 
 def test_true_densities_of_painted_points_are_not_made_up():
-    with pytest.raises(errors.InputError, match="densities are known"):
+    with pytest.raises(errors.InputError, match="densities"):
         shown("bayes", preset("two_normals").__class__.changed(preset("crossed_normals"), [[1]]))
 
 
 def test_three_classes_in_a_view_of_two_are_refused_by_name():
-    with pytest.raises(errors.InputError, match="two classes, and there are 3"):
+    with pytest.raises(errors.InputError, match="3"):
         shown("roc", "triangle")
 
 
 def test_few_points_are_no_error():
     for points in (painted(), painted((1, 1, 0)), painted((1, 1, 2), (2, 2, 2))):
         found = shown("model", points)
-        assert "two classes" in found.drawings[0].explanation
+        assert "at least two classes" in found.drawings[0].explanation
         assert not found.python
 
 
@@ -170,8 +191,8 @@ def test_points_change_by_their_numbers():
     assert points.values.tolist() == [[5, 5], [3, 3]]
     assert points.y.tolist() == ["A", "E"]
     assert points.edited
-    with pytest.raises(errors.InputError, match="at most"):
-        points.changed([[i, 1, 1, 0] for i in range(10, 11 + MOST_POINTS)])
+    with pytest.raises(errors.InputError, match="2,000"):
+        points.changed([[i, 1, 1, 0] for i in range(10, 11 + MAX_POINTS)])
 
 
 def test_an_address_holds_points():
@@ -181,9 +202,9 @@ def test_an_address_holds_points():
     assert (np.abs(again.values - points.values) <= step).all()
     assert (again.codes == points.codes).all()
     for wrong in ("!!!", "abc", preset("triangle").packed()[:-3] + "____"):
-        with pytest.raises(errors.InputError, match="copy it whole"):
+        with pytest.raises(errors.InputError, match="address"):
             preset("and").unpacked(wrong)
-    with pytest.raises(errors.InputError, match="copy it whole"):
+    with pytest.raises(errors.InputError, match="address"):
         preset("two_normals").unpacked(points.packed())
 
 

@@ -1,4 +1,4 @@
-"""What is said of a file names it as its owner does, and not the folder that the studio keeps it in."""
+"""Messages call a file by its own name, not by its path in the folder of the studio."""
 
 import pytest
 

@@ -1,6 +1,7 @@
-"""The studio's pages at the widths of screens; some of the pictures stand in docs/studio.md.
+"""The studio's pages at several screen widths; some of the pictures are in docs/studio.md.
 
-``make pictures`` takes those anew. Otherwise all go to a folder of the test, and the documentation's have to be there.
+``make pictures`` updates those. Otherwise all pictures go to a temporary folder, and those of the documentation must
+exist.
 """
 
 import os
@@ -26,7 +27,7 @@ AREAS = {
 @pytest.fixture(scope="module")
 def take(tmp_path_factory):
     """A function that takes the picture of a page, which must fit its width."""
-    folder, anew = tmp_path_factory.mktemp("pictures"), "STUDIO_PICTURES" in os.environ
+    folder, to_docs = tmp_path_factory.mktemp("pictures"), os.environ.get("STUDIO_PICTURES") == "update"
 
     def taken(page, name, widths):
         for width in widths:
@@ -35,7 +36,7 @@ def take(tmp_path_factory):
             page.wait_for_timeout(300)  # figures follow the width
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
             documented = name in DOCUMENTED and width == 1280
-            path = (DOCS if documented and anew else folder) / f"{name}{'' if width == 1280 else f'-{width}'}.png"
+            path = (DOCS if documented and to_docs else folder) / f"{name}{'' if width == 1280 else f'-{width}'}.png"
             page.screenshot(path=path)
             assert path.stat().st_size > 10_000
             assert not documented or (DOCS / f"{name}.png").exists(), "make pictures takes it"
@@ -62,15 +63,15 @@ def coast(studio):
 def test_the_table_page_fits_every_screen(visit, take, dark):
     shade = "-dark" if dark else ""
     with visit(dark=dark) as page:
-        page.get_by_label("or take a bundled table").click()
+        page.get_by_label("or open an example table").click()
         page.get_by_role("option", name="Tumours").click()
-        page.get_by_role("heading", name="How well can “diagnosis” be predicted?").wait_for()
+        page.get_by_role("heading", name="Classification of “diagnosis”").wait_for()
         page.get_by_label("Models to compare").click()
         for name in ("Regularised", "Naive Bayes", "Support vector"):
             page.get_by_role("option", name=name).click()
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Compare").click()
-        page.get_by_role("heading", name="The comparison").wait_for()
+        page.get_by_role("heading", name="Model comparison").wait_for()
         page.locator(".js-plotly-plot .xaxislayer-above").first.wait_for()
         take(page, f"studio-table{shade}", (820, 1920, 1280))
         page.get_by_role("tab", name="Decide").click()
@@ -95,11 +96,11 @@ def test_the_image_page_fits_every_screen(visit, take, coast, dark):
             page.keyboard.press("Enter")
             for number, box in enumerate(boxes, 1):
                 page.get_by_role("radio", name=name, checked=True).wait_for()
-                page.get_by_label("Area by numbers").fill(box)
+                page.get_by_label("Add an area by coordinates").fill(box)
                 page.keyboard.press("Enter")
                 page.get_by_role("radio", name=f"{name} {number} area").wait_for()
         page.locator(".plane[data-classes]").wait_for()
-        slider = page.get_by_role("slider", name="Map on the left of")
+        slider = page.get_by_role("slider", name="Swipe position")
         slider.evaluate("e => { e.value = 55; e.dispatchEvent(new Event('input')); }")
         page.get_by_role("tab", name="Signatures").click()
         page.get_by_role("region", name="Table of samples").wait_for()

@@ -51,11 +51,11 @@ def compared(visit, files):
     """The page after a comparison of two models."""
     with visit() as page:
         page.set_input_files("input[type=file]", files / "learn.csv")
-        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
-        choose(page, "Models to compare", "Logistic regression, ridge", "Regularised", "Naive Bayes", "Support vector")
+        page.get_by_role("heading", name="Classification of “ill”").wait_for()
+        choose(page, "Models to compare", "Ridge logistic", "Regularised", "Naive Bayes", "Support vector")
         choose(page, "Models to compare", "maximum likelihood")
         page.get_by_role("button", name="Compare").click()
-        page.get_by_role("heading", name="The comparison").wait_for()
+        page.get_by_role("heading", name="Model comparison").wait_for()
         yield page
 
 
@@ -88,15 +88,24 @@ def test_one_slider_moves_counts_curve_and_cost(compared):
     point = "document.querySelectorAll('.js-plotly-plot')[0]?.data?.at(-1).y[0]"
     compared.wait_for_function(f"{point} !== undefined")
     first = compared.evaluate(point)
-    for _ in range(30):
+    for _ in range(18):  # after 30 the cost is the initial one again
         compared.keyboard.press("ArrowRight")
     compared.wait_for_function("cost => document.querySelectorAll('.key')[3].innerText !== cost", arg=cost)
     compared.wait_for_function(f"first => {point} < first", arg=first)
     after = counts(compared)
     assert sum(before) == sum(after) == 160
-    assert after[0] < before[0]  # fewer hits, and fewer false alarms, at a higher threshold
+    assert after[0] < before[0]  # fewer hits, and fewer false positives, at a higher threshold
     assert after[2] <= before[2]
-    compared.get_by_role("button", name="Go to the cheapest threshold").click()
+    compared.get_by_role("button", name="Minimum cost").click()
+
+
+def test_precision_is_that_of_the_comparison(compared):
+    compared.get_by_role("tab", name="Comparison").click()
+    summary = compared.locator("li", has_text="; precision").first.inner_text(timeout=20_000)
+    compared.get_by_role("tab", name="Decide").click()
+    compared.get_by_role("button", name="Reset").click()
+    precision = re.search(r"precision ([\d.]+)", summary)[1]
+    compared.locator(".key", has_text=re.compile(rf"Precision\s*{precision}")).wait_for(timeout=20_000)
 
 
 def test_another_positive_class_is_shown_at_once(compared):
@@ -104,20 +113,38 @@ def test_another_positive_class_is_shown_at_once(compared):
     region = compared.get_by_role("region", name="Counts at the threshold")
     for label in ("<b>ill</b>", "well", "<b>ill</b>"):
         choose(compared, "Positive class", label)
-        region.get_by_text(f"called {label}", exact=True).wait_for(timeout=20_000)
+        region.get_by_text(f"Predicted {label}", exact=True).wait_for(timeout=20_000)
 
 
-def test_a_decision_can_be_turned_and_the_change_is_named(compared):
+def test_a_prediction_can_be_changed_by_the_nearest_change(compared):
     compared.get_by_role("tab", name="What if").click()
     decided = compared.locator(".verdict")
     decided.wait_for()
     now = decided.inner_text()
-    region = compared.get_by_role("region", name="Nearest changes")
+    region = compared.get_by_role("region", name="Smallest changes")
     row = region.get_by_role("row", name=re.compile("^dose")).inner_text().split("\t")
     past = float(row[2]) + np.sign(float(row[2]) - float(row[1])) * 0.05
     compared.get_by_label("dose", exact=True).fill(f"{past:.3f}")
     compared.wait_for_function("now => document.querySelector('.verdict').innerText !== now", arg=now)
     assert row[4] in decided.inner_text()
+
+
+def test_contributions_add_up_and_extrapolation_and_empty_numbers_are_named(compared):
+    compared.get_by_role("tab", name="What if").click()
+    dose = compared.get_by_label("dose", exact=True)
+    before = dose.input_value()
+    dose.fill("1000")
+    compared.get_by_text("dose is outside the range of the training data").wait_for()
+    rows = compared.get_by_role("region", name="Contributions of columns").get_by_role("row").all()[1:]
+    values = [float(row.get_by_role("cell").last.inner_text()) for row in rows]
+    assert [rows[0].inner_text().split("\t")[0], rows[-1].inner_text().split("\t")[0]] == ["An average row", "This row"]
+    assert values[-1] == pytest.approx(sum(values[:-1]), rel=0.01)
+    assert values[-1] > 0  # the predicted class leads
+    dose.fill("")
+    compared.get_by_text("No prediction: give a value for dose.").wait_for()
+    assert compared.locator(".verdict").count() == 0
+    dose.fill(before)
+    compared.locator(".verdict").wait_for()
 
 
 @pytest.mark.slow
@@ -134,13 +161,13 @@ def test_every_control_is_reached_by_the_keyboard(visit, files):
         page.get_by_label("or type a path on this machine").focus()
         page.keyboard.type(str(files / "learn.csv"))
         page.keyboard.press("Enter")
-        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+        page.get_by_role("heading", name="Classification of “ill”").wait_for()
         reached = set()
         for _ in range(30):
             page.keyboard.press("Tab")
-            told = "e => e.getAttribute('aria-label') || e.innerText || e.closest('label')?.innerText || ''"
-            reached.add(page.evaluate(f"({told})(document.activeElement)").split("\n")[0].strip())
-        wanted = ["Which column is to be predicted?", "Columns to leave out", "Models to compare", "Compare", "Data"]
+            label_of = "e => e.getAttribute('aria-label') || e.innerText || e.closest('label')?.innerText || ''"
+            reached.add(page.evaluate(f"({label_of})(document.activeElement)").split("\n")[0].strip())
+        wanted = ["Target column", "Excluded columns", "Models to compare", "Compare", "Data"]
         assert [name for name in wanted if name not in reached] == []
 
 
@@ -150,7 +177,7 @@ def test_model_report_and_predictions_are_those_of_the_library(compared, files, 
     kept.value.save_as(tmp_path / "model.dsc")
     with compared.expect_download() as written:
         compared.get_by_role("button", name="Report").click()
-    assert "How well can “ill” be predicted?" in written.value.path().read_text(encoding="utf-8")
+    assert "Classification of “ill”" in written.value.path().read_text(encoding="utf-8")
     compared.get_by_role("tab", name="Predict").click()
     with compared.expect_download() as answered:
         compared.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
@@ -167,8 +194,8 @@ def test_a_model_file_answers_a_table(visit, compared, files, tmp_path):
     kept.value.save_as(tmp_path / "model.dsc")
     with visit() as page:
         page.set_input_files("input[type=file]", tmp_path / "model.dsc")
-        page.get_by_role("heading", name="The model of model.dsc").wait_for()
-        page.get_by_role("region", name="Facts of the model").get_by_role("row", name="Predicts ill").wait_for()
+        page.get_by_role("heading", name="Model model.dsc").wait_for()
+        page.get_by_role("region", name="Model summary").get_by_role("row", name="Target ill").wait_for()
         assert page.locator("img[src=x]").count() == 0
         page.get_by_role("tab", name="Predict").click()
         with page.expect_download() as answered:
@@ -179,7 +206,7 @@ def test_a_model_file_answers_a_table(visit, compared, files, tmp_path):
         X, _ = schema.encode_batch(open_table(files / "new.csv", types=schema.types).read())
         assert answers == load(tmp_path / "model.dsc").predict(schema.rows(X)).tolist()
         page.reload()
-        page.get_by_role("heading", name="The model of model.dsc").wait_for()
+        page.get_by_role("heading", name="Model model.dsc").wait_for()
 
 
 def test_no_file_runs_code(visit, tmp_path):
@@ -205,7 +232,7 @@ def test_other_kinds_of_tables_are_opened(visit, files, tmp_path, ending):
     getattr(table, {"xlsx": "to_excel"}.get(ending, f"to_{ending}"))(tmp_path / f"learn.{ending}", index=False)
     with visit() as page:
         page.set_input_files("input[type=file]", tmp_path / f"learn.{ending}")
-        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+        page.get_by_role("heading", name="Classification of “ill”").wait_for()
 
 
 def test_what_is_copied_does_the_same(compared, files, tmp_path):
@@ -224,15 +251,41 @@ def test_what_is_copied_does_the_same(compared, files, tmp_path):
     assert (load(tmp_path / "model.dsc").predict(training.rows) == model.predict(training.rows)).all()
 
 
-def test_a_reload_loses_nothing_and_another_tab_starts_anew(compared):
+def test_a_reload_loses_nothing_and_another_tab_starts_empty(compared):
     compared.reload()
     compared.get_by_role("tab", name="What if").wait_for()
-    assert compared.get_by_label("Model to look at").input_value() in ("lda", "logistic")
+    assert compared.get_by_label("Model", exact=True).input_value() in ("lda", "logistic")
     other = compared.context.new_page()
     other.goto(compared.url)
-    other.get_by_role("heading", name="See what a table can tell").wait_for()
+    other.get_by_role("heading", name="Classify the rows of a table").wait_for()
     assert other.get_by_role("tab").count() == 0
     other.close()
+
+
+def test_a_comparison_goes_on_while_the_page_is_reloaded(visit, files):
+    with visit() as page:
+        page.set_input_files("input[type=file]", files / "learn.csv")
+        page.get_by_role("tab", name="Data").wait_for()
+        page.get_by_role("button", name="Compare").click()
+        page.get_by_role("button", name="Cancel").wait_for()
+        page.reload()
+        page.get_by_role("tab", name="Data").wait_for()
+        page.get_by_role("tab", name="Comparison").wait_for()
+        assert page.get_by_label("Model", exact=True).input_value()
+
+
+def test_results_scroll_into_view_on_a_narrow_screen(visit, files):
+    with visit(width=400) as page:
+        page.set_input_files("input[type=file]", files / "learn.csv")
+        for tab, button in (("Data", "Compare"), ("Comparison", "")):
+            page.get_by_role("tab", name=tab).wait_for()
+            heading = page.get_by_role("heading", name="Classification of")
+            page.wait_for_function(
+                "place => { const y = place.getBoundingClientRect().top; return 0 < y && y < 300 }",
+                arg=heading.element_handle(),
+            )
+            if button:
+                page.get_by_role("button", name=button).click()
 
 
 def test_errors_stand_beside_their_control(visit, files, studio):
@@ -245,12 +298,12 @@ def test_errors_stand_beside_their_control(visit, files, studio):
         error.filter(has_text="1 MB").wait_for()
         page.get_by_label("or type a path on this machine").fill("/etc/passwd")
         page.keyboard.press("Enter")
-        error.filter(has_text="can be opened by their path").wait_for()
+        error.filter(has_text="can be opened by path").wait_for()
         page.get_by_label("or type a path on this machine").fill(str(files / "learn.csv"))
         page.keyboard.press("Enter")
-        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
-        choose(page, "Which column is to be predicted?", "dose")
-        page.locator(".step", has_text="Question").get_by_role("alert").filter(has_text="dose").wait_for()
+        page.get_by_role("heading", name="Classification of “ill”").wait_for()
+        choose(page, "Target column", "dose")
+        page.locator(".step", has_text="Target").get_by_role("alert").filter(has_text="dose").wait_for()
         assert not error.is_visible()
 
 
@@ -261,20 +314,20 @@ def test_what_is_typed_before_the_page_is_connected_is_opened(visit, files):
         with visit(script=slow) as page:
             page.get_by_label("or type a path on this machine").fill(str(files / "learn.csv"))
             page.keyboard.press("Enter")
-            page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+            page.get_by_role("heading", name="Classification of “ill”").wait_for()
 
 
 def test_work_can_be_cancelled(visit, files):
     with visit() as page:
         page.get_by_label("or type a path on this machine").fill(str(files / "learn.csv"))
         page.keyboard.press("Enter")
-        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+        page.get_by_role("heading", name="Classification of “ill”").wait_for()
         choose(page, "Models to compare", "Auto")
         page.get_by_role("button", name="Compare").click()
         page.get_by_role("button", name="Cancel").wait_for()
         other = page.context.new_page()  # others are answered meanwhile
         other.goto(page.url)
-        other.get_by_role("heading", name="See what a table can tell").wait_for()
+        other.get_by_role("heading", name="Classify the rows of a table").wait_for()
         other.close()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("alert").filter(has_text="Cancelled.").wait_for()
@@ -285,3 +338,10 @@ def test_rows_without_named_columns_are_refused_in_words(tmp_path):
     (tmp_path / "rows.svm").write_text("".join(f"{i % 2} 1:{i} 3:2\n" for i in range(40)))
     with pytest.raises(InputError, match=r"rows\.svm has labels but no named columns"):
         TableFile.opened(tmp_path / "rows.svm", "rows.svm")
+
+
+def test_a_model_is_validated_and_its_effects_are_shown(compared):
+    compared.get_by_role("tab", name="Validate").click()
+    compared.get_by_role("heading", name="Stability of predictions").wait_for()
+    compared.get_by_role("tab", name="Effects", exact=True).click()
+    compared.get_by_role("heading", name="Effects").wait_for()

@@ -75,8 +75,8 @@ def test_visitors_do_not_reach_each_other(visitors):
 
 
 def test_what_is_too_large_leaves_nothing(tmp_path):
-    visitors = Visitors(tmp_path / "state", most_bytes=3)
-    with pytest.raises(InputError, match="can be uploaded"):
+    visitors = Visitors(tmp_path / "state", max_upload_bytes=3)
+    with pytest.raises(InputError, match="--upload-limit"):
         received(visitors, "me", "a.csv", b"12", b"34")
     assert not [path for path in visitors.folder("me").rglob("*") if path.is_file()]
 

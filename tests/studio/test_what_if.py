@@ -1,4 +1,4 @@
-"""What if begins with the row as the model saw it, missing values and days included."""
+"""What if starts with the row as the model was given it, with missing values and days."""
 
 import numpy as np
 

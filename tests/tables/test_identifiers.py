@@ -5,14 +5,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from discriminant import open_dataset
 from discriminant.tables import TableEncoder, read_training
-from discriminant.tables.identifiers import Numbering, Order
+from discriminant.tables.identifiers import Numbering
 
-KINDS = ("identifier", "groups", "row order")
+KINDS = ("identifier", "group identifier", "time order")
 
 
 def emails(n=400, seed=0):
@@ -92,8 +90,8 @@ def test_coordinates_are_no_row_numbers():
 def test_repeated_identifiers_are_groups(tmp_path, name, text):
     numbers = np.random.default_rng(6).permutation(np.repeat(np.arange(200), 2) * 7 + 100)
     frame = emails().assign(**{name: [f"p{number}" for number in numbers] if text else numbers})
-    assert found(frame) == by_passes(frame, tmp_path) == {("groups", name)}
-    (finding,) = (one for one in read_training(frame, "y").findings if one.kind == "groups")
+    assert found(frame) == by_passes(frame, tmp_path) == {("group identifier", name)}
+    (finding,) = (one for one in read_training(frame, "y").findings if one.kind == "group identifier")
     assert finding.severity == "warning"
     assert f"groups={name!r}" in str(finding.message)
     assert found(frame, groups=name) == set()
@@ -104,35 +102,15 @@ def test_a_time_that_orders_the_rows_is_told(tmp_path):
     days = np.datetime64("2020-01-01") + np.sort(rng.integers(0, 200, 400))
     for values in (days, [str(day) for day in days]):
         frame = emails().assign(sent=values)
-        assert found(frame) == by_passes(frame, tmp_path) == {("row order", "sent")}
+        assert found(frame) == by_passes(frame, tmp_path) == {("time order", "sent")}
         shuffled = frame.sample(frac=1.0, random_state=0)
         assert found(shuffled) == by_passes(shuffled, tmp_path) == set()
     years = emails().assign(year=np.sort(rng.integers(2010, 2015, 400)))
-    assert found(years) == by_passes(years, tmp_path) == {("row order", "year")}
+    assert found(years) == by_passes(years, tmp_path) == {("time order", "year")}
 
 
-@given(st.lists(st.integers(0, 10**6), max_size=200), st.lists(st.integers(0, 200), max_size=5))
-def test_parts_are_the_whole(values, cuts):
-    values = np.array(values, dtype=np.int64)
-    whole, merged, order = Numbering.of(values), Numbering(), Order()
-    for part in np.split(values, np.sort(np.minimum(cuts, len(values))).astype(int)):
-        merged.merge(Numbering.of(part))
-        order.update(part)
-    assert (merged.rows, merged.low, merged.high, merged.order) == (whole.rows, whole.low, whole.high, whole.order)
-    assert order == whole.order
-    np.testing.assert_array_equal(merged.values, whole.values)
-    np.testing.assert_array_equal(merged.counts, whole.counts)
-
-
-def test_many_numbers_are_sampled_alike_however_they_come():
+def test_the_roles_of_many_numbers():
     values = np.random.default_rng(8).permutation(100_000)
-    whole, merged = Numbering.of(values), Numbering()
-    for part in np.array_split(values, 7):
-        merged.merge(Numbering.of(part))
-    np.testing.assert_array_equal(merged.values, whole.values)
-    assert whole.halvings > 0
-    assert whole.values.size <= 1 << 14
-    assert abs(whole.n_distinct - 100_000) < 1
-    assert whole.role("n", []) == "rows"
+    assert Numbering.of(values).role("n", []) == "rows"
     assert Numbering.of(values // 2).role("n", []) is None
     assert Numbering.of(values // 2).role("id", []) == "groups"

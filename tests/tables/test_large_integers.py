@@ -109,17 +109,17 @@ def test_what_no_integer_type_holds_is_text_in_tables(tmp_path):
     assert set(model.predict(X).tolist()) == set(pair)
     with pytest.raises(ModelFileError, match="more than 64 bits"):
         save(model, tmp_path / "m.dsc")
-    with pytest.raises(ParameterError, match="at most 64 bits"):
+    with pytest.raises(ParameterError, match="18446744073709551616"):
         export(model, "onnx")
-    with pytest.raises(ColumnError, match=r"more than 64 bits.*Make it text"):
+    with pytest.raises(ColumnError, match="64 bits"):
         open_table(pd.DataFrame({"a": X[:, 0], "y": labels_of(pair)}))
-    with pytest.raises(LabelError, match="cannot be read"):
+    with pytest.raises(LabelError, match="i128"):
         LinearDiscriminantAnalysis().fit(X, pl.Series(labels_of(pair), dtype=pl.Int128))
 
 
 def test_floats_that_may_have_lost_digits_are_refused_as_classes():
     floats = pd.DataFrame({"a": X[:, 0], "y": np.array(labels_of((2**53, 2**54)), dtype=np.float64)})
-    with pytest.raises(InputError, match=r"such as 18014398509481984 as floats.*integers or as text"):
+    with pytest.raises(InputError, match="18014398509481984"):
         read_training(floats, "y")
 
 
@@ -146,8 +146,8 @@ def test_columns_of_text_keep_their_digits(texts, expected):
 @pytest.mark.parametrize("first", ["", "9007199254740993"])
 @pytest.mark.parametrize("value", [2**53 + 1, 2**63, 2**64 - 1, -(10**30), 10**50])
 def test_a_late_large_number_keeps_its_digits(first, value, monkeypatch):
-    monkeypatch.setattr("discriminant.tables.delimited._BLOCK_BYTES", 200)
-    monkeypatch.setattr("discriminant.tables.delimited._BLOCK_ROWS", 1)
+    monkeypatch.setattr("discriminant.tables.delimited.PART_BYTES", 200)
+    monkeypatch.setattr("discriminant.tables.delimited.MIN_PART_ROWS", 1)
     text = "id,y\n" + f"{first},u\n" * 200 + f"{value},v\n"
     for tables in (lambda table: [table.read()], lambda table: table.batches(100)):
         found = [number for each in tables(open_table(io.BytesIO(text.encode()))) for number in each["id"].to_pylist()]

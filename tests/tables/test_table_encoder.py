@@ -55,9 +55,9 @@ def test_it_works_in_a_pipeline_and_names_its_columns():
 
 def test_what_training_had_not_is_warned_of():
     encoder = TableEncoder().fit(FRAME)
-    with pytest.warns(DiscriminantWarning, match=r"'arm': 6 rows with a level not seen in training \('z'\), scored"):
+    with pytest.warns(DiscriminantWarning, match=r"'arm': 6 rows .* \('z'\)"):
         encoder.transform(FRAME.assign(arm="z"))
-    with pytest.warns(DiscriminantWarning, match="columns complete in training: 'arm'"):
+    with pytest.warns(DiscriminantWarning, match="'arm'"):
         encoder.transform(FRAME.assign(arm=["a", None, "a", "c", "b", "a"]))
 
 
@@ -70,7 +70,7 @@ def test_arrays_of_objects():
 def test_a_failed_fit_leaves_the_encoder_as_it_was():
     encoder = TableEncoder().fit(FRAME)
     before = dict(vars(encoder))
-    with pytest.raises(ColumnError, match="Column 'parts' holds list"):
+    with pytest.raises(ColumnError, match=r"'parts' .* list"):
         encoder.fit(FRAME.assign(parts=[[1]] * 6))
     assert vars(encoder) == before
 
@@ -78,12 +78,12 @@ def test_a_failed_fit_leaves_the_encoder_as_it_was():
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"missing": "drop"}, ParameterError, "missing must be 'indicator' or 'refuse'"),
+        ({"missing": "drop"}, ParameterError, "missing .* 'indicator' or 'refuse'"),
         ({"max_levels": 0}, ParameterError, "max_levels"),
-        ({"types": {"arm": "colour"}}, ParameterError, "'arm' can be one of"),
-        ({"types": {"army": "number"}}, ColumnError, "no column 'army'. Did you mean 'arm'"),
-        ({"drop": ["army"]}, ColumnError, "no column 'army'. Did you mean 'arm'"),
-        ({"missing": "refuse"}, InputError, "Column 'dose' has 1 missing values"),
+        ({"types": {"arm": "colour"}}, ParameterError, "'arm'"),
+        ({"types": {"army": "number"}}, ColumnError, "'army'.* 'arm'"),
+        ({"drop": ["army"]}, ColumnError, "'army'.* 'arm'"),
+        ({"missing": "refuse"}, InputError, "'dose' .* 1 "),
     ],
 )
 def test_bad_parameters(parameters, error, message):
@@ -92,10 +92,10 @@ def test_bad_parameters(parameters, error, message):
 
 
 def test_bad_input():
-    with pytest.raises(DtypeError, match="Sparse data was passed"):
+    with pytest.raises(DtypeError):
         TableEncoder().fit(sp.csr_matrix(np.eye(3)))
     encoder = TableEncoder().fit(FRAME)
     with pytest.raises(ColumnError, match="Feature names unseen at fit time"):
         encoder.transform(FRAME.rename(columns={"arm": "leg"}))
-    with pytest.raises(ColumnError, match="input_features is not equal"):
+    with pytest.raises(ColumnError, match="input_features"):
         encoder.get_feature_names_out(["a", "b", "c"])

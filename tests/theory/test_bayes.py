@@ -191,14 +191,14 @@ def test_draws_are_reproducible_and_work_in_any_dimension():
     [
         ([stats.norm(0, 1)], "at least two classes"),
         ([stats.norm(0, 1), "normal"], "Class 1 has 'normal', expected a frozen"),
-        ([stats.norm(0, 1), stats.poisson(2)], "mix a discrete with a continuous"),
+        ([stats.norm(0, 1), stats.poisson(2)], "Classes 0 and 1"),
         ([stats.norm(0, 1), Gaussian([0, 0], np.eye(2))], "Class 0 has 1 columns, class 1 has 2"),
         ([[0.5, 0.5], [0.5, 0.6]], "probabilities of class 1 must sum to 1"),
         ([[0.5, 0.5], [1.0]], "class 1 has 1 values, expected 2"),
         ([[0.5, 0.5], ["a", "b"]], "class 1 must be probabilities"),
         ([[0.5, 0.5], {"a": 0.5, "b": 0.5}], "a dict for every class, or for none"),
         ([[0.5, 0.5], stats.norm()], "Class 0 is a table, class 1 is not"),
-        ([stats.dirichlet([1, 2, 3])] * 2, "does not take rows"),
+        ([stats.dirichlet([1, 2, 3])] * 2, "dirichlet_frozen"),
         ({"a": {"x": 1.0}}, "at least two classes"),
     ],
 )
@@ -211,26 +211,26 @@ def test_what_are_not_distributions_is_refused(distributions, words):
 
 def test_other_bad_input():
     normals = [stats.norm(0, 1), stats.norm(1, 2)]
-    with pytest.raises(ParameterError, match="method must be one of"):
+    with pytest.raises(ParameterError, match="method"):
         bayes_error(normals, method="guess")
-    with pytest.raises(ParameterError, match="No exact result"):
+    with pytest.raises(ParameterError, match="method='exact'"):
         bayes_error([stats.t(3), stats.norm()], method="exact")
-    with pytest.raises(ParameterError, match="No quadrature result"):
+    with pytest.raises(ParameterError, match="method='quadrature'"):
         bayes_error([Gaussian([0, 0], np.eye(2)), Gaussian([1, 0], 2 * np.eye(2))], method="quadrature")
     with pytest.raises(ParameterError, match="priors must sum to 1"):
         bayes_error(normals, priors=[0.5, 0.6])
-    with pytest.raises(ParameterError, match="classes= is for distributions in a list"):
+    with pytest.raises(ParameterError, match="classes"):
         BayesClassifier({"a": normals[0], "b": normals[1]}, classes=["a", "b"]).predict([0.0])
-    with pytest.raises(InputError, match="X has 2 columns, but the distributions have 1"):
+    with pytest.raises(InputError, match="2 columns"):
         BayesClassifier(normals).predict([[0.0, 1.0]])
-    with pytest.raises(InputError, match="NaN: column 0, row 1"):
+    with pytest.raises(InputError, match="column 0, row 1"):
         BayesClassifier(normals).predict([[0.0], [np.nan]])
-    with pytest.raises(InputError, match="Row 1 cannot come from any class"):
+    with pytest.raises(InputError, match="Row 1 "):
         BayesClassifier([stats.uniform(0, 1), stats.uniform(0.5, 1)]).predict([0.3, 7.0])
-    with pytest.raises(InputError, match="Row 0 has the value 'green', which is not in the table"):
+    with pytest.raises(InputError, match=r"Row 0 .*'green'"):
         BayesClassifier({"a": {"red": 1.0}, "b": {"blue": 1.0}}).predict(["green"])
 
 
 def test_several_distributions_in_one_are_refused():
-    with pytest.raises(ParameterError, match="Class 1 has 2 distributions in one"):
+    with pytest.raises(ParameterError, match=r"Class 1 .*2 distributions"):
         bayes_error([stats.norm(0, 1), stats.norm([0, 1], 1)])

@@ -251,7 +251,7 @@ def test_gaussians_of_models_here_and_in_scikit_learn(models, ratio):
         (lambda: Gaussian(0, 0), DegenerateDataError, "variance of column 0 is 0"),
         (lambda: Gaussian([0, 0], np.eye(3)), InputError, r"got \(2,\) and \(3, 3\)"),
         (lambda: Gaussian(np.nan, 1), InputError, "finite"),
-        (lambda: Gaussian("a", 1), InputError, "needs numbers"),
+        (lambda: Gaussian("a", 1), InputError, "'a'"),
         (lambda: chernoff(Gaussian(0, 1), Gaussian(1, 1), s=2), ParameterError, "s must be a number from 0 to 1"),
         (lambda: bhattacharyya(Gaussian(0, 1), stats.norm(0, 1)), ParameterError, "Class 1 must be a Gaussian"),
         (lambda: class_distances([Gaussian(0, 1)]), ParameterError, "at least two classes"),

@@ -32,13 +32,14 @@ from discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.decision import Decision
-from discriminant.errors import LabelError
-from discriminant.estimators import base
-from discriminant.estimators.base import collected
+from discriminant.errors import DegenerateDataError, LabelError
+from discriminant.estimators import moment_classifier
 from discriminant.estimators.decision import DecisionClassifier
+from discriminant.estimators.moment_classifier import collected
 from discriminant.evaluation.confusion import ConfusionMatrix
-from discriminant.validation import cross_validation
-from discriminant.validation.cross_validation import cross_validate, read_from_moments
+from discriminant.validation import fold_fits
+from discriminant.validation.cross_validation import cross_validate
+from discriminant.validation.fold_fits import read_from_moments
 
 MOMENTS = {
     "lda": LinearDiscriminantAnalysis(),
@@ -122,7 +123,7 @@ def test_which_models_are_read_from_moments():
 
 def test_moment_models_of_a_partition_share_one_pass(monkeypatch):
     passes = []
-    monkeypatch.setattr(base, "collected", lambda *given: passes.append(given) or collected(*given))
+    monkeypatch.setattr(moment_classifier, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(120)
     cross_validate(MOMENTS, X, y, cv=5)
     assert len(passes) == 1
@@ -133,7 +134,7 @@ def test_moment_models_of_a_partition_share_one_pass(monkeypatch):
 def test_moments_too_large_to_keep_for_all_folds_are_collected_part_by_part(monkeypatch):
     X, y = normal_classes(150)
     whole = cross_validate(MOMENTS, X, y, keep="predictions")
-    monkeypatch.setattr(cross_validation, "MOST_NUMBERS_OF_FOLDS", 10)
+    monkeypatch.setattr(fold_fits, "MAX_FOLD_MOMENT_NUMBERS", 10)
     parts = cross_validate(MOMENTS, X, y, keep="predictions")
     for name in MOMENTS:
         np.testing.assert_array_equal(whole.predictions(name), parts.predictions(name))
@@ -249,7 +250,7 @@ def test_training_scores_are_those_of_the_training_rows():
         np.testing.assert_allclose(result.train_scores(name), expected, rtol=1e-12)
 
 
-def test_notes_tell_overfitting_from_underfitting_and_from_neither():
+def test_notes_on_overfitting_and_underfitting():
     rng = np.random.default_rng(0)
     X, y = normal_classes(300)
     noise = rng.normal(size=(300, 4))
@@ -349,9 +350,9 @@ def test_prints_and_exports():
     assert {"split", "train_accuracy", "brier"} <= set(frame.columns)
 
 
-def test_a_failing_fit_says_whose_it_is():
+def test_the_error_of_a_fit_names_its_model_and_split():
     X, y = normal_classes(60, p=30)
-    with pytest.raises(ValueError, match="singular") as caught:
+    with pytest.raises(DegenerateDataError) as caught:
         cross_validate({"lda": LinearDiscriminantAnalysis(), "quadratic": QuadraticDiscriminantAnalysis()}, X, y, 3)
     assert "(model 'quadratic', split 0)" in caught.value.__notes__
 
@@ -370,7 +371,7 @@ class Shouting(ClassifierMixin, BaseEstimator):
 def test_answers_that_are_no_class_are_refused():
     X, y = normal_classes(60, K=2)
     for labels in (y, np.array(["a", "b"])[y]):
-        with pytest.raises(LabelError, match=r"Model 'loud' predicted 'what\?'"):
+        with pytest.raises(LabelError, match=r"'loud'.*'what"):
             cross_validate({"loud": Shouting()}, X, labels)
 
 
@@ -387,5 +388,5 @@ def test_progress_is_shown_only_when_asked_for(capsys):
 def test_abstaining_among_classes_that_are_numbers_is_refused_by_name():
     X, y = normal_classes(60, K=2)
     careful = DecisionClassifier(LinearDiscriminantAnalysis(), Decision(reject_cost=0.01))
-    with pytest.raises(LabelError, match="predicted 'abstain', which is not a class of y"):
+    with pytest.raises(LabelError, match="'abstain'"):
         cross_validate(careful, X, y)

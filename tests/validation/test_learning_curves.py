@@ -15,9 +15,9 @@ from tests.helpers import normal_classes
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, QuadraticDiscriminantAnalysis
 from discriminant.errors import ParameterError
-from discriminant.estimators import base
+from discriminant.estimators import moment_classifier
 from discriminant.evaluation import wilson_interval
-from discriminant.validation.cross_validation import ValidationTask
+from discriminant.validation.fold_fits import ValidationTask
 from discriminant.validation.learning_curve import error_sources, evenly_mixed, fit_power_law, learning_curve
 
 
@@ -61,8 +61,8 @@ def test_errors_are_those_of_plain_fits_to_nested_rows(model, ladders):
 
 
 def test_moment_models_read_each_split_once(monkeypatch):
-    passes, collected = [], base.collected
-    monkeypatch.setattr(base, "collected", lambda *given: passes.append(given) or collected(*given))
+    passes, collected = [], moment_classifier.collected
+    monkeypatch.setattr(moment_classifier, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(200)
     learning_curve(GaussianNB(), X, y, cv=4)
     assert len(passes) == 4
@@ -123,7 +123,7 @@ def test_curve_prints_and_exports():
         ({"sizes": [10, 500]}, "got \\[10, 500\\]"),
         ({"sizes": [-1, 50]}, "got -1"),
         ({"sizes": "many"}, "must be a list"),
-        ({"model": [GaussianNB(), LinearDiscriminantAnalysis()]}, "that of one model, got 2"),
+        ({"model": [GaussianNB(), LinearDiscriminantAnalysis()]}, "takes one model, got 2"),
     ],
 )
 def test_curves_that_cannot_be_are_refused(given, words):
@@ -138,7 +138,7 @@ def test_sources_of_a_known_problem():
     assert found.total.value == pytest.approx(bayes + found.approximation.value + found.estimation.value, abs=1e-12)
     assert found.approximation.interval().low < 0 < found.approximation.interval().high
     assert abs(found.estimation.value) < 0.01
-    assert (found.optimisation.excess, found.optimisation.changed, found.optimisation.error) == (0.0, 0.0, 0.0)
+    assert (found.optimisation.suboptimality, found.optimisation.changed, found.optimisation.error) == (0.0, 0.0, 0.0)
 
 
 def test_a_model_of_the_wrong_kind_has_an_approximation_error():
@@ -166,19 +166,19 @@ def test_a_solver_that_stops_early_has_an_optimisation_error():
     X = X * np.array([1, 10, 100, 1000]) + 50
     early = error_sources(LogisticRegression(solver="gradient", tol=0.05), X, y, sizes=[300, 600, 1000], cv=3)
     full = error_sources(LogisticRegression(), X, y, sizes=[300, 600, 1000], cv=3)
-    assert early.optimisation.excess > 1e-4 > full.optimisation.excess
+    assert early.optimisation.suboptimality > 1e-4 > full.optimisation.suboptimality
     assert early.optimisation.changed > 0
     assert full.optimisation.changed == 0
     assert "above its minimum" in str(early)
 
 
-def test_what_is_not_known_is_said_so():
+def test_unknown_sources_are_reported_as_unknown():
     X, y, bayes = two_normals(300)
     found = error_sources({"theirs": SklearnLogistic()}, X, y)
     assert found.approximation is None
     assert "the Bayes error is not known" in str(found)
-    assert found.optimisation.excess is None
-    assert "unknown: the model does not say" in str(found)
+    assert found.optimisation.suboptimality is None
+    assert found.optimisation.words in str(found)
     exported = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert exported["approximation"] is None
 
@@ -186,7 +186,7 @@ def test_what_is_not_known_is_said_so():
         error = bayes
 
     assert error_sources(GaussianNB(), X, y, bayes_error=Known()).bayes_error == bayes
-    with pytest.raises(ParameterError, match="bayes_error must be"):
+    with pytest.raises(ParameterError, match="bayes_error"):
         error_sources(GaussianNB(), X, y, bayes_error=1.5)
 
 

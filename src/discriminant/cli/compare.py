@@ -1,132 +1,138 @@
-"""``discriminant compare``: which model is best, and whether the difference is real."""
+"""``discriminant compare``: compare models by cross-validation, with tests of the differences."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from ..errors import AliasWarning, Message, ParameterError
-from ..results import listed, number, percent, visible
+from ..errors import Message, ParameterError
+from ..results import listed, metric_name, number, percent, visible
+from ..workflow.comparing import ComparisonOptions, common_coding, default_n_folds, known_metric, models_for
+from ..workflow.comparing import compare as compare_models
+from ..workflow.models import read_settings
+from ..workflow.tables import LabelledTable, Roles, read_labelled, severest_first
 from . import options
-from .console import Page, check_output, command_line, grid, say, show, tell_findings, told
-from .fit import made_model
-from .options import Labelled, TrainingOptions, command, option
+from .console import command_line, print_findings, print_message, rendered
+from .options import TrainingOptions, command, files_of, option
+from .output import Page, Values, check_output, facts, grid, show
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
     from ..validation.comparison import Comparison
+
+_VALIDATION = "Validation"
 
 
 @command
 def compare(
-    data: options.Data,
+    data: options.Files,
     target: options.Target = None,
     models: Annotated[
-        str | None, option("A,B,C", "Names as for fit --model. By default those that suit the table.")
+        str | None, option("A,B,C", "Models, as for fit --model.  [default: those that suit the table]")
     ] = None,
-    folds: Annotated[
-        int | None,
-        option("N", "Folds of the cross-validation: 10, of 5,000 rows or more 5, where classes are large enough."),
-    ] = None,
-    repeats: Annotated[int, option("N", "How often rows are dealt anew.")] = 1,
+    settings: options.Settings = None,
     metric: Annotated[
-        str | None,
-        option(
-            "NAME",
-            "log-loss, accuracy, balanced-accuracy, auc, f1, cost, error-rate or brier. By default cost with "
-            "--costs, else log-loss; where a model has no probabilities accuracy, or auc if one class has more than "
-            "80 % of the rows.",
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        option("X", "Equivalence margin of the metric: models whose whole interval of the difference lies within it."),
+        str | None, option("NAME", "log-loss, accuracy, balanced-accuracy, auc, f1, cost, error-rate or brier.")
     ] = None,
     costs: options.Costs = None,
     positive: options.Positive = None,
+    ordered: options.Ordered = None,
     report: options.Report = None,
-    groups: options.Groups = None,
-    time: options.Time = None,
+    by: Annotated[
+        str | None, option("COLUMN", "Column whose values are groups, each compared with the rest in the report.")
+    ] = None,
     weights: options.Weights = None,
+    folds: Annotated[
+        int | None, option("N", "Number of folds.  [default: 10; 5 from 5,000 rows]", panel=_VALIDATION)
+    ] = None,
+    repeats: Annotated[int, option("N", "Repeats of the k-fold split.", panel=_VALIDATION)] = 1,
+    groups: Annotated[
+        str | None, option("COLUMN", "Column of groups (e.g. patients) that are held out together.", panel=_VALIDATION)
+    ] = None,
+    time: Annotated[
+        str | None, option("COLUMN", "Column that orders the rows in time: forward chaining.", panel=_VALIDATION)
+    ] = None,
+    margin: Annotated[float | None, option("X", "Equivalence margin of the metric.", panel=_VALIDATION)] = None,
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Find the best model, and whether it is really better.
+    """Compare models by cross-validation, with tests.
 
-    All models are tuned, fitted and measured on the same folds of the table. A baseline that knows the shares of the
-    classes alone takes part, and a model that is not better than it by its test is not recommended. With --costs
-    models with probabilities decide by least expected cost. F1, and the curves and thresholds of the report, are those
-    of the positive class.
+    All models are tuned, fitted and evaluated on the same folds, together with a baseline that predicts the class
+    shares. The default metric is cost with --costs, otherwise log-loss; if a model has no probabilities, accuracy, or
+    AUC if one class has more than 80 % of the rows. With --costs, models with probabilities minimise expected cost.
 
-    \b
     Examples:
-      discriminant compare data.csv --target y
-      discriminant compare data.csv -t y --report report.html
+      discriminant compare data.csv -t y
+      discriminant compare data.csv -t y --report report.html --by sex
       discriminant compare data.csv -t y --models lda,rda,ridge --folds 5 --repeats 4 --metric balanced-accuracy
       discriminant compare visits.csv -t ill --groups patient --costs costs.csv
       discriminant compare email.csv -t spam --time sent
+      discriminant compare survey.csv -t satisfaction --ordered low,medium,high
+      discriminant compare "data/*.parquet" -t y --models lda,qda --set shrinkage=oas
     """
-    from ..estimators.registry import common_coding
-    from ..folds import forward_chaining
-    from ..validation import comparison
-
-    check_output(report, overwrite, data, costs)
+    check_output(report, overwrite, *data, costs)
     names = None if models is None else list(map(str.strip, models.split(",")))
     if time is not None and (groups is not None or repeats > 1 or report is not None):
-        raise ParameterError("--time holds out every part once, in order: leave out --groups, --repeats and --report.")
-    labelled = reading.training(data, target, weights, groups, coding=common_coding(names), time=time)
+        raise ParameterError("--time cannot be combined with --groups, --repeats or --report.")
+    if by is not None and report is None:
+        raise ParameterError("--by COLUMN is for the report. Add --report FILE.")
+    labelled = read_labelled(files_of(data), Roles(target, weights, groups, time), reading, common_coding(names))
     if not json:
-        tell_findings(labelled.training.findings)
-    table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
-    measure = _read_metric(metric)
-    made, unsuited = _models(names, labelled)
-    parts = _folds(labelled) if folds is None else folds
-    splits = parts if training.times is None else forward_chaining(training.times, training.y, parts)
-    found = comparison.compare(
-        made,
-        labelled.rows,
-        training.y,
-        splits,
+        print_findings(labelled.training.findings)
+    classes = list(labelled.class_rows)
+    order = options.read_order(ordered, classes)
+    made, unsuited = models_for(labelled, names, read_settings(settings), order)
+    n_folds = _n_folds(labelled) if folds is None else folds
+    asked = ComparisonOptions(
+        n_folds,
         repeats,
-        measure,
-        groups=training.groups,
-        costs=table,
-        sample_weight=training.weights,
-        margin=margin,
-        progress=None if json or sys.stderr.isatty() else time_announcer(parts * repeats),
+        known_metric(metric),
+        margin,
+        options.read_costs(costs, classes, order),
+        options.read_positive(positive, classes),
+    )
+    compared = compare_models(
+        labelled,
+        made,
+        asked,
+        progress=None if json or sys.stderr.isatty() else time_announcer(n_folds * repeats),
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
-        positive=options.read_positive(positive, list(labelled.class_rows)),
     )
-    found = replace(found, left_out={n: Message(told(why)) for n, why in (unsuited | found.left_out).items()})
+    found = compared.comparison
+    found = replace(found, left_out={n: Message(rendered(why)) for n, why in (unsuited | found.left_out).items()})
     if report is not None:
-        _write_report(report, found, made[found.best_model], labelled, table)
+        findings = [replace(one, message=rendered(one.message)) for one in severest_first(labelled.training.findings)]
+        compared = replace(compared, comparison=found, by=by)
+        compared.write_report(found.best_model, report, command_line(), labelled.source["data"], findings)
     values = {
         **labelled.source,
         **found.to_dict(),
         "class_rows": labelled.class_rows,
         "all_models": ",".join([*made, *unsuited]) if unsuited else None,
-        "folds": parts,
+        "folds": n_folds,
         "repeats": repeats,
         "time": time,
-        "findings": labelled.findings,
+        "findings": severest_first(labelled.training.findings),
         "report": report,
-        "fit_command": _fit_command(found, labelled),
+        "fit_command": _fit_command(found, labelled, made, reading),
     }
     show(values, comparison_page, json)
 
 
-#: The estimated time left is reported if it is longer than this, in seconds.
+# The estimated time left is reported if it is longer than this.
 MIN_ANNOUNCED_SECONDS: Final = 10.0
 
 
 def time_announcer(n_splits: int, clock: Callable[[], float] = time.monotonic) -> Callable[[int, int], None]:
-    """Returns a progress function that reports the estimated time left once, after the fits of the first fold."""
+    """A progress function that reports the estimated time left once, after the fits of the first fold."""
     started, reported = clock(), False
 
     def report(done: int, total: int) -> None:
@@ -135,114 +141,90 @@ def time_announcer(n_splits: int, clock: Callable[[], float] = time.monotonic) -
             return
         reported, left = True, (clock() - started) * (total / done - 1)
         if left > MIN_ANNOUNCED_SECONDS:
-            say(f"Estimated time left: {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'}.")
+            print_message(f"Estimated time left: {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'}.")
 
     return report
 
 
-def _read_metric(metric: str | None) -> str | None:
-    """The name of a metric as the library has it."""
-    from ..validation.cross_validation import METRICS
-
-    measure = None if metric is None else metric.replace("-", "_")
-    if measure not in (None, *METRICS):
-        known = ", ".join(METRICS).replace("_", "-")
-        raise ParameterError(f"--metric must be one of {known}; got {metric!r}.")
-    return measure
-
-
-def _fit_command(found: Comparison, labelled: Labelled) -> str | None:
-    """The command that fits the recommended model to all rows; None where none is recommended."""
-    name = found.recommended
-    if name is None:
+def _fit_command(
+    found: Comparison, labelled: LabelledTable, made: dict[str, BaseEstimator], reading: TrainingOptions
+) -> str | None:
+    """The command that fits the recommended model to all rows; None if no model is recommended."""
+    if found.recommended is None:
         return None
-    words = [*labelled.words(), "--model", name, "-o", "model.dsc"]
+    words = [*reading.words(labelled), "--model", found.recommended, "-o", "model.dsc"]
+    order = getattr(made[found.recommended], "classes_order", None)
+    words += [] if order is None else ["--ordered", ",".join(map(str, order))]
     return shlex.join(["discriminant", "fit", *words])
 
 
-def _models(asked: list[str] | None, labelled: Labelled) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The models of a comparison, those asked for or those that suit the size of the table, and why others do not."""
-    from ..validation.comparison import default_models
-
-    if asked is None:
-        return default_models(labelled.training.X, len(labelled.class_rows))
-    return {name: made_model(name, labelled) for name in asked}, {}
-
-
-def _folds(labelled: Labelled) -> int:
-    from ..validation.held_out import default_folds, usual_folds
-
-    n_rows, smallest = len(labelled.training.y), min(labelled.class_rows.values())
-    found = default_folds(n_rows, smallest, labelled.training.groups)
-    if found == smallest < usual_folds(n_rows):
-        say(f"{found} folds instead of {usual_folds(n_rows)}: the smallest class has {smallest} rows.")
+def _n_folds(labelled: LabelledTable) -> int:
+    found, usual = default_n_folds(labelled)
+    smallest = min(labelled.class_rows.values())
+    if found == smallest < usual:
+        print_message(f"Folds: {found} instead of {usual}, because the smallest class has {smallest} rows.")
     return found
 
 
-def _write_report(path: str, found: Comparison, model: Any, labelled: Labelled, costs: Any) -> None:
-    """Write the report of the comparison and of the best model, fitted to all rows."""
-    from ..report import write_report
-    from ..tables import Finding
-
-    training = labelled.training
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AliasWarning)  # every level has a column, for models with a penalty
-        model.fit(labelled.rows, training.y, **labelled.weights)
-    write_report(
-        path,
-        found,
-        replace(training, findings=tuple(Finding(**finding) for finding in labelled.findings)),
-        model=model,
-        model_name=found.best_model,
-        costs=costs,
-        command=command_line(),
-        source=labelled.source["data"],
-    )
-
-
-def comparison_page(found: dict[str, Any]) -> Page:
-    """The comparison to read."""
-    metric, models = found["metric"], found["cross_validation"]["models"]
-    beside = [name for name in models[found["best"]] if name != metric]
-    head = ["model", metric.replace("_", "-"), "from", "to (95 %)", *(name.replace("_", "-") for name in beside)]
+def comparison_page(found: Values) -> Page:
+    """The comparison as a page."""
+    metric, validation = found["metric"], found["cross_validation"]
+    models = validation["models"]
+    others = [name for name in models[found["best"]] if name != metric]
+    head = ["model", metric_name(metric), "low", "high (95 %)", *map(metric_name, others)]
     rows = [
         [name, *(number(models[name][metric][part]) for part in ("mean", "low", "high"))]
-        + [number(models[name][other]["mean"]) for other in beside]
+        + [number(models[name][other]["mean"]) for other in others]
         for name in found["ranking"]
     ]
     left_out: dict[str, list[str]] = {}
     for name, reason in found["left_out"].items():
         left_out.setdefault(reason, []).append(name)
-    told = [*filter(None, [found["chosen"] and found["chosen"]["sentence"], found["rarely_found"]])]
-    told += [f"{listed(own)} {'was' if len(own) == 1 else 'were'} left out: {why}" for why, own in left_out.items()]
-    told += [f"To compare all of them: --models {found['all_models']}"] if found["all_models"] else []
-    repeats = f", repeated {found['repeats']} times" if found["repeats"] > 1 else ""
-    positive = found["cross_validation"]["positive"]
-    named = "" if positive is None else f"; positive class: {positive}"
-    validation = f"{found['folds']}-fold cross-validation{repeats}"
-    if found.get("time"):
-        validation = f"forward chaining by {visible(found['time'])!r} ({found['folds']} parts)"
     return [
-        grid(f"{found['rows']:,} rows, {validation}{_shares(found)}{named}", head, rows),
+        facts(
+            {
+                "Data": f"{found['data']} ({found['rows']:,} rows, {found['columns']:,} columns)",
+                "Classes": _class_shares(found),
+                "Positive class": validation["positive"],
+                "Validation": _validation(found),
+            }
+        ),
+        grid("Models, best first", head, rows),
         found["sentence"],
-        *(["\n".join(told)] if told else []),
-        *([f"Report: {found['report']}"] if found["report"] else []),
-        *([f"To keep {_which(found)}: {found['fit_command']}"] if found["fit_command"] else []),
+        facts(
+            {
+                "Corrected for selection": _corrected(found["chosen"]),
+                "Warning": found["rarely_found"],
+                **{f"Excluded ({listed(names)})": reason for reason, names in left_out.items()},
+                "To include all models": found["all_models"] and f"--models {found['all_models']}",
+                "Report": found["report"],
+                f"To fit {found['recommended']}": found["fit_command"],
+            }
+        ),
     ]
 
 
-def _which(found: dict[str, Any]) -> str:
-    name = found["recommended"]
-    return "the best model" if name == found["best"] else f"{name}, which is significantly better than the baseline"
+def _corrected(chosen: Values | None) -> str | None:
+    """The metric of the best model on new rows, corrected for the selection of the model."""
+    if chosen is None:
+        return None
+    interval = "" if chosen["low"] is None else f" (range {number(chosen['low'])} to {number(chosen['high'])})"
+    return f"{metric_name(chosen['metric'])} {number(chosen['value'])}{interval}, best of {chosen['n_models']}"
 
 
-#: The shares of so many classes are named above the table.
-_SHOWN_CLASSES = 5
+def _validation(found: Values) -> str:
+    if found.get("time"):
+        return f"forward chaining by {visible(found['time'])!r}, {found['folds']} parts"
+    repeats = f", {found['repeats']} repeats" if found["repeats"] > 1 else ""
+    return f"{found['folds']}-fold cross-validation{repeats}"
 
 
-def _shares(found: dict[str, Any]) -> str:
+# Tables with more classes show their number only.
+MAX_LISTED_CLASSES: Final = 5
+
+
+def _class_shares(found: Values) -> str:
     rows, total = found["class_rows"], found["rows"]
-    if len(rows) > _SHOWN_CLASSES:
-        return f"; {len(rows)} classes"
-    ordered = sorted(rows.items(), key=lambda pair: -pair[1])
-    return "; " + ", ".join(f"{name} {percent(n / total)}" for name, n in ordered)
+    if len(rows) > MAX_LISTED_CLASSES:
+        return str(len(rows))
+    return ", ".join(f"{name} {percent(n / total)}" for name, n in sorted(rows.items(), key=lambda pair: -pair[1]))

@@ -1,4 +1,4 @@
-"""``discriminant demo``: the whole journey on a table that comes with scikit-learn."""
+"""``discriminant demo``: all steps on a table that comes with scikit-learn."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import contextlib
 import csv
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from . import options
-from .console import say, show
+from .console import print_message
 from .options import command
+from .output import facts, show
 
 _TARGET = "diagnosis"
 _COSTS: list[list[Any]] = [[_TARGET, "malignant", "benign"], ["malignant", 0, 10], ["benign", 1, 0]]
@@ -22,15 +24,14 @@ _COSTS: list[list[Any]] = [[_TARGET, "malignant", "benign"], ["malignant", 0, 10
 @command
 def demo(
     folder: Annotated[
-        str | None, typer.Argument(metavar="[FOLDER]", help="Where files go; a new temporary folder if not given.")
+        str | None, typer.Argument(metavar="FOLDER", help="Output folder.  [default: a new temporary folder]")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """See the whole journey on a table of tumours.
+    """Run all steps on an example table, in a few seconds.
 
-    Describe, compare, fit, predict, evaluate and explain; it takes a few seconds.
+    The steps: describe, compare, fit, predict, evaluate and explain.
 
-    \b
     Examples:
       discriminant demo
       discriminant demo my-folder
@@ -40,15 +41,9 @@ def demo(
     files = {name: str(place / file) for name, file in _FILES.items()}
     _write_tables(files)
     with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
-        _journey(files)
-    show(
-        {"folder": str(place), "files": files},
-        lambda found: [
-            f"All files are in {found['folder']}. Open the report in a browser: {files['report']}\n"
-            "To go on in the browser: discriminant studio"
-        ],
-        json,
-    )
+        _run_steps(files)
+    links = {"Folder": str(place), "Report": files["report"], "In the browser": "discriminant studio"}
+    show({"folder": str(place), "files": files}, lambda _: ["", facts(links)], json)
 
 
 _FILES = {
@@ -62,7 +57,7 @@ _FILES = {
 
 
 def _write_tables(files: dict[str, str]) -> None:
-    """Two thirds of the rows to learn from, the others as if they came later, and what mistakes cost."""
+    """Write two thirds of the rows as training data, the others as test data, and a cost table."""
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer()
@@ -74,12 +69,12 @@ def _write_tables(files: dict[str, str]) -> None:
     _write(files["costs"], _COSTS)
 
 
-def _write(path: str, rows: list[list[Any]]) -> None:
+def _write(path: str, rows: Iterable[Sequence[str | float]]) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
 
 
-def _journey(files: dict[str, str]) -> None:
+def _run_steps(files: dict[str, str]) -> None:
     from . import app
 
     train, test, model, costs = files["train"], files["test"], files["model"], files["costs"]
@@ -91,6 +86,6 @@ def _journey(files: dict[str, str]) -> None:
         ("evaluate", model, test, "--costs", costs),
         ("explain", model, test, "--row", "0", "--costs", costs),
     ):
-        say(f"\n$ discriminant {' '.join(words)}\n")
+        print_message(f"\n$ discriminant {' '.join(words)}\n")
         if code := app(words, prog_name="discriminant", standalone_mode=False):
             raise typer.Exit(code)

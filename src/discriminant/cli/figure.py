@@ -1,309 +1,342 @@
-"""``discriminant figure``: any figure of a table or of a model file, as a page or as an image."""
+"""``discriminant figure``: draw any figure of a table or of a model file, as a page or an image."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import textwrap
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from ..errors import InputError, ParameterError
 from ..results import suggestion
+from ..workflow.evaluating import cross_validated, evaluate_model, labelled_rows, outcome_probabilities
+from ..workflow.models import ModelSpec, read_settings
+from ..workflow.stored import open_model
+from ..workflow.tables import Roles, read_labelled
+from ..workflow.validating import column_of, groups_of
 from . import options
-from .console import check_output, show
-from .evaluate import labelled_rows
-from .fit import Settings, made_model, read_settings
-from .modelfile import opened
-from .options import TrainingOptions, command, option
+from .console import print_findings
+from .evaluate import print_unlabelled
+from .options import CostTable, TrainingOptions, command, option, print_encoding
+from .output import check_output, facts, show
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+    from sklearn.base import BaseEstimator
 
+    from ..arrays import Array, MatrixLike
+    from ..estimators.coefficients import CoefficientTable
     from ..evaluation import Evaluation
 
-
-#: Files of costs, a column, the shape of images and the positive class, as they were written.
-Asked = tuple[str | None, str | None, tuple[int, int], str | None]
+# The iterations that are drawn: gradient methods are shown before they converge.
+DRAWN_ITERATIONS: Final = 100
+# The rows that are drawn as images: a page of them.
+DRAWN_IMAGES: Final = 20
+# The resamples of the figure of instability (Riley & Collins 2023 use 200 to 1,000).
+DRAWN_RESAMPLES: Final = 200
 
 
 @dataclass
 class Subject:
-    """What is drawn: a fitted model with rows and their classes, and what else was asked for."""
+    """A fitted model with labelled rows, and what else a figure depends on."""
 
-    model: Any
-    X: Any
-    y: Any
+    model: BaseEstimator
+    X: MatrixLike
+    y: Array
     name: str
-    unseen: bool  #: the model has not seen these rows
-    costs: Any
+    is_held_out: bool  #: whether the rows are held-out data
+    costs: CostTable | None
     column: str | None
     shape: tuple[int, int]
-    positive: Any  #: the positive class, where one was named
-    coefficients: Any = None  #: the table of coefficients that a model file holds
+    positive: Hashable | None
+    learned: BaseEstimator | CoefficientTable  #: the model, or the table of coefficients of its file
+    groups: Array | None = None  #: the values of ``column`` for figures of groups
 
     @property
-    def fresh(self) -> Any:
+    def fresh(self) -> BaseEstimator:
         """The model, not fitted."""
         from sklearn.base import clone
 
         return clone(self.model)
 
     def evaluation(self) -> Evaluation:
-        """How good the model is on rows it has not seen: these, or by cross-validation."""
-        from ..evaluation import evaluate
-        from ..validation.cross_validation import cross_validate
+        """The evaluation of the model on held-out data: these rows, or by cross-validation."""
+        if self.is_held_out:
+            return evaluate_model(self.model, self.X, self.y, self.costs, self.positive)
+        return cross_validated(self.fresh, self.X, self.y, self.costs, self.positive)
 
-        if self.unseen:
-            return evaluate(self.model, self.X, self.y, costs=self.costs, positive=self.positive)
-        models, settings = {self.name: self.fresh}, {"costs": self.costs, "positive": self.positive}
-        return cross_validate(models, self.X, self.y, keep="posteriors", **settings).evaluation(self.name)
+    def outcome(self) -> tuple[Array, Array]:
+        """Whether rows are of the positive class, and its probability on held-out rows."""
+        return outcome_probabilities(self.model, self.X, self.y, self.is_held_out, self.positive)
 
-    def measured(self, what: str) -> Any:
-        """A part of the evaluation that models without probabilities do not have."""
-        found = getattr(self.evaluation(), what)
+    @property
+    def solved(self) -> dict[str, BaseEstimator]:
+        """The model fitted by each teaching solver, with its iterations."""
+        import warnings
+
+        from sklearn.exceptions import ConvergenceWarning
+
+        from ..solvers import IRLS, GradientDescent, StochasticGradient
+
+        if self.name not in ("logistic", "lms"):
+            raise ParameterError("Figures of solver paths need --model logistic or --model lms.")
+        solvers = {"gradient steps": GradientDescent(), "stochastic gradient": StochasticGradient(), "IRLS": IRLS()}
+        if getattr(self.model, "loss", "") == "squared_sigmoid":
+            del solvers["IRLS"]  # IRLS needs a convex loss
+        shared = {"trace": True, "max_iter": DRAWN_ITERATIONS, "random_state": 0}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return {
+                name: self.fresh.set_params(solver=solver, **shared).fit(self.X, self.y)
+                for name, solver in solvers.items()
+            }
+
+    def measured(self, part: str) -> Any:
+        """A part of the evaluation that needs probabilities."""
+        found = getattr(self.evaluation(), part)
         if found is None:
-            raise ParameterError(f"The model {self.name} has no {what.replace('_', ' ')}: it has no probabilities.")
+            wanted = part.replace("_", " ")
+            raise ParameterError(f"{self.name} has no probabilities, so no {wanted}. Use a model with probabilities.")
         return found
 
 
-def _one_curve(subject: Subject) -> Any:
-    """The ROC curve that a cost curve is drawn of: the positive class, else that of --column, else the first class."""
-    found = subject.measured("roc")
-    if not hasattr(found, "keys"):
-        return found
-    labels = {str(label): label for label in found}
-    return found[labels.get(subject.column or "", next(iter(labels.values())))]
+Draw = Callable[[Subject], "Figure"]
 
 
-def _projections(subject: Subject) -> Figure:
-    from .. import FisherDiscriminant, MinimumDistance, figures
+def _figure(name: str, *arguments: Any, **settings: Any) -> Figure:
+    from .. import figures
 
-    models = {"difference of means": MinimumDistance(), "Fisher": FisherDiscriminant()}
-    return figures.projections({k: v.fit(subject.X, subject.y) for k, v in models.items()}, subject.X, subject.y)
-
-
-def _moving_boundary(subject: Subject) -> Figure:
-    from .. import Decision, figures
-
-    if subject.costs is None:
-        raise ParameterError("moving-boundary draws what costs do to a boundary: give --costs FILE.")
-    decisions = {"most probable class": Decision(), "least expected cost": Decision(subject.costs)}
-    return figures.moving_boundary(subject.model, subject.X, subject.y, decisions)
+    return getattr(figures, name)(*arguments, **settings)
 
 
-def _solved(subject: Subject) -> dict[str, Any]:
-    """Logistic regression, or another loss, by solvers as they are taught, with their iterations."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
-    from ..solvers import IRLS, GradientDescent, StochasticGradient
-
-    if subject.name not in ("logistic", "lms"):
-        raise ParameterError("The ways of solvers are those of --model logistic and --model lms.")
-    solvers = {"gradient steps": GradientDescent(), "stochastic gradient": StochasticGradient(), "IRLS": IRLS()}
-    if getattr(subject.model, "loss", "") == "squared_sigmoid":
-        del solvers["IRLS"]  # which needs a convex loss
-    options = {"trace": True, "max_iter": 100, "random_state": 0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # gradients are shown on their way
-        return {
-            name: subject.fresh.set_params(solver=solver, **options).fit(subject.X, subject.y)
-            for name, solver in solvers.items()
-        }
+def _of(name: str, *parts: str, **settings: bool) -> Draw:
+    """A figure of parts of the subject; by default of the model with its rows."""
+    return lambda subject: _figure(name, *(getattr(subject, part) for part in parts or ("model", "X", "y")), **settings)
 
 
-def _of_solvers(name: str) -> Callable[[Subject], Figure]:
-    """A figure of the ways of solvers."""
+def _of_models(name: str, models: Callable[[], dict[str, BaseEstimator]], takes_rows: bool = True) -> Draw:
+    """A figure of several models fitted to the same rows."""
 
     def draw(subject: Subject) -> Figure:
-        from .. import figures
-
-        made: Figure = getattr(figures, name)(_solved(subject), subject.X, subject.y)
-        return made
+        fitted = {title: model.fit(subject.X, subject.y) for title, model in models().items()}
+        return _figure(name, fitted, *((subject.X, subject.y) if takes_rows else ()))
 
     return draw
 
 
-def _coefficient_growth(subject: Subject) -> Figure:
-    from .. import LogisticRegression, figures
-    from ..solvers import IRLS
-
-    models: dict[str, Any] = {
-        "maximum likelihood": LogisticRegression(solver=IRLS(), trace=True),
-        "Firth": LogisticRegression(firth=True),
-    }
-    return figures.coefficient_growth({name: model.fit(subject.X, subject.y) for name, model in models.items()})
-
-
-def _boundaries(subject: Subject) -> Figure:
-    from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression, figures
-
-    models: dict[str, Any] = {
-        "least squares": LeastSquaresClassifier(),
-        "LDA": LinearDiscriminantAnalysis(),
-        "logistic regression": LogisticRegression(alpha=0.001),
-    }
-    return figures.boundaries({k: v.fit(subject.X, subject.y) for k, v in models.items()}, subject.X, subject.y)
-
-
-def _scatter(subject: Subject) -> Figure:
-    from .. import figures
-
-    return figures.scatter(subject.X, subject.y)
-
-
-def _class_densities(subject: Subject) -> Figure:
-    from .. import figures
-    from ..theory import class_gaussians, density_curves
-
-    priors = dict(zip(subject.model.classes_.tolist(), subject.model.priors_.tolist(), strict=True))
-    return figures.class_densities(density_curves(class_gaussians(subject.model), priors))
-
-
-def _regularisation_path(subject: Subject) -> Figure:
-    from .. import LogisticRegressionPath, figures
-
-    return figures.regularisation_path(LogisticRegressionPath().fit(subject.X, subject.y))
-
-
-def _images(subject: Subject) -> Figure:
-    from .. import figures
-
-    rows = subject.X.block(0, min(len(subject.y), 20)) if hasattr(subject.X, "block") else subject.X[:20]
-    return figures.images(rows, subject.shape, subject.y[:20])
-
-
-def _effect(subject: Subject) -> Figure:
-    from .. import figures
-
-    if subject.column is None or not hasattr(subject.model, "effect"):
-        raise ParameterError("effect draws one column of a logistic model: give --column NAME and --model logistic.")
-    return figures.effect(subject.model.effect(subject.column))
-
-
-def _comparison(subject: Subject) -> Figure:
-    from .. import compare, figures
-
-    return figures.comparison(compare(None, subject.X, subject.y))
-
-
-def _of_rows(name: str) -> Callable[[Subject], Figure]:
-    """A figure of a model with rows."""
-
-    def draw(subject: Subject) -> Figure:
-        from .. import figures
-
-        made: Figure = getattr(figures, name)(subject.model, subject.X, subject.y)
-        return made
-
-    return draw
-
-
-def _of_model(name: str, **settings: Any) -> Callable[[Subject], Figure]:
-    """A figure of a model alone."""
-
-    def draw(subject: Subject) -> Figure:
-        from .. import figures
-
-        made: Figure = getattr(figures, name)(subject.model, **settings)
-        return made
-
-    return draw
-
-
-def _coefficients(odds_ratios: bool) -> Callable[[Subject], Figure]:
-    """The coefficients of a model, with the intervals that its file has."""
-
-    def draw(subject: Subject) -> Figure:
-        from .. import figures
-
-        return figures.coefficients(subject.coefficients or subject.model, odds_ratios=odds_ratios)
-
-    return draw
-
-
-def _of_evaluation(name: str, what: str) -> Callable[[Subject], Figure]:
+def _of_evaluation(name: str, part: str) -> Draw:
     """A figure of a part of the evaluation."""
-
-    def draw(subject: Subject) -> Figure:
-        from .. import figures
-
-        made: Figure = getattr(figures, name)(subject.measured(what))
-        return made
-
-    return draw
+    return lambda subject: _figure(name, subject.measured(part))
 
 
-def _of_validation(name: str) -> Callable[[Subject], Figure]:
-    """A figure of what the function of the same name finds about the model."""
+def _of_validation(name: str) -> Draw:
+    """A figure of the result of the function with the same name."""
 
     def draw(subject: Subject) -> Figure:
         import discriminant
 
-        from .. import figures
-
-        made: Figure = getattr(figures, name)(getattr(discriminant, name)(subject.fresh, subject.X, subject.y))
-        return made
+        return _figure(name, getattr(discriminant, name)(subject.fresh, subject.X, subject.y))
 
     return draw
 
 
-def _calibration_curve(subject: Subject) -> Figure:
-    """Of the positive class; without one, of each."""
-    from .. import figures
+def _projection_models() -> dict[str, BaseEstimator]:
+    from .. import FisherDiscriminant, MinimumDistance
 
+    return {"difference of means": MinimumDistance(), "Fisher": FisherDiscriminant()}
+
+
+def _boundary_models() -> dict[str, BaseEstimator]:
+    from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression
+
+    return {
+        "least squares": LeastSquaresClassifier(),
+        "LDA": LinearDiscriminantAnalysis(),
+        "logistic regression": LogisticRegression(alpha=0.001),
+    }
+
+
+def _growth_models() -> dict[str, BaseEstimator]:
+    from .. import LogisticRegression
+    from ..solvers import IRLS
+
+    return {
+        "maximum likelihood": LogisticRegression(solver=IRLS(), trace=True),
+        "Firth": LogisticRegression(firth=True),
+    }
+
+
+def _moving_boundary(subject: Subject) -> Figure:
+    from .. import Decision
+
+    if subject.costs is None:
+        raise ParameterError("moving-boundary shows the effect of costs on the boundary. Add --costs FILE.")
+    decisions = {"most probable class": Decision(), "minimum expected cost": Decision(subject.costs)}
+    return _figure("moving_boundary", subject.model, subject.X, subject.y, decisions)
+
+
+def _class_densities(subject: Subject) -> Figure:
+    from ..theory import class_gaussians, density_curves
+
+    priors = dict(zip(subject.model.classes_.tolist(), subject.model.priors_.tolist(), strict=True))
+    return _figure("class_densities", density_curves(class_gaussians(subject.model), priors))
+
+
+def _regularisation_path(subject: Subject) -> Figure:
+    from .. import LogisticRegressionPath
+
+    return _figure("regularisation_path", LogisticRegressionPath().fit(subject.X, subject.y))
+
+
+def _images(subject: Subject) -> Figure:
+    n, X = min(len(subject.y), DRAWN_IMAGES), subject.X
+    rows = X.block(0, n) if hasattr(X, "block") else X[:n]  # type: ignore[index]
+    return _figure("images", rows, subject.shape, subject.y[:n])
+
+
+def _effect(subject: Subject) -> Figure:
+    if subject.column is None or not hasattr(subject.model, "effect"):
+        raise ParameterError("effect draws one column of a logistic model. Add --column NAME and --model logistic.")
+    return _figure("effect", subject.model.effect(subject.column))
+
+
+def _category_curves(subject: Subject) -> Figure:
+    if subject.column is None or not hasattr(subject.model, "category_curves"):
+        raise ParameterError(
+            "category-curves draws one column of an ordinal model. Add --column NAME and --model ordinal."
+        )
+    return _figure("category_curves", subject.model.category_curves(subject.column))
+
+
+def _smooth_calibration(subject: Subject) -> Figure:
+    from .. import calibration_curve
+
+    return _figure("smooth_calibration", {subject.name: calibration_curve(*subject.outcome())})
+
+
+def _decision_curve(subject: Subject) -> Figure:
+    from .. import decision_curve
+    from ..decision.costs import read_costs
+
+    truth, p = subject.outcome()
+    costs = None
+    if subject.costs is not None:
+        costs = read_costs(subject.costs).aligned(subject.model.classes_)[0]
+    return _figure("decision_curve", decision_curve(truth, {subject.name: p}, costs=costs))
+
+
+def _instability(subject: Subject) -> Figure:
+    from .. import ValidationOptions, validate
+
+    options = ValidationOptions(resamples=DRAWN_RESAMPLES, inner_resamples=0)
+    return _figure("instability", validate(subject.fresh, subject.X, subject.y, options).instability)
+
+
+def _slopes(subject: Subject) -> Figure:
+    from ..effects import slopes
+
+    return _figure("effects", slopes(subject.model, subject.X, subject.column))
+
+
+def _group_measures(subject: Subject) -> Figure:
+    """Measures by the values of ``--column``: corrected for optimism, or on held-out rows."""
+    from .. import ValidationOptions, evaluate_by_group, validate
+
+    if subject.groups is None:
+        raise ParameterError("group-measures needs a column of groups. Add --column NAME.")
+    name = subject.column or "group"
+    if subject.is_held_out:
+        found = evaluate_by_group(subject.model, subject.X, subject.y, subject.groups, name=name)
+        return _figure("group_measures", found)
+    options = ValidationOptions(resamples=DRAWN_RESAMPLES, inner_resamples=0, by=subject.groups, by_name=name)
+    return _figure("group_measures", validate(subject.fresh, subject.X, subject.y, options).by_group)
+
+
+def _of_diagnostics(name: str) -> Draw:
+    """A figure of the residuals of a logistic regression."""
+
+    def draw(subject: Subject) -> Figure:
+        from .. import diagnostics
+
+        return _figure(name, diagnostics(subject.model))
+
+    return draw
+
+
+def _comparison(subject: Subject) -> Figure:
+    from .. import compare
+
+    return _figure("comparison", compare(None, subject.X, subject.y))
+
+
+def _calibration_curve(subject: Subject) -> Figure:
+    """The calibration curve of the positive class; without one, of each class."""
     found = subject.evaluation()
     if not found.calibration:
-        raise ParameterError(f"The model {subject.name} has no calibration: it has no probabilities.")
+        raise ParameterError(
+            f"{subject.name} has no probabilities, so no calibration curve. Use a model with probabilities."
+        )
     one = found.positive
-    return figures.calibration_curve(found.calibration if one is None else {one: found.calibration[one]})
+    return _figure("calibration_curve", found.calibration if one is None else {one: found.calibration[one]})
 
 
 def _cost_curve(subject: Subject) -> Figure:
-    from .. import figures
-
-    return figures.cost_curve(_one_curve(subject), costs=subject.costs)
+    """The cost curve of the positive class, or else of the class given by ``--column``, or else of the first class."""
+    found = subject.measured("roc")
+    if hasattr(found, "keys"):
+        labels = {str(label): label for label in found}
+        found = found[labels.get(subject.column or "", next(iter(labels.values())))]
+    return _figure("cost_curve", found, costs=subject.costs)
 
 
 def _code_matrix(subject: Subject) -> Figure:
-    from .. import OneVsOne, figures
+    from .. import OneVsOne
 
     model = subject.model if hasattr(subject.model, "codebook_") else OneVsOne(subject.fresh).fit(subject.X, subject.y)
-    return figures.code_matrix(model.codebook_, model.classes_)
+    return _figure("code_matrix", model.codebook_, model.classes_)
 
 
-#: What is drawn, by the name of the figure; and the model that it takes if none is named.
-KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
-    "decision-regions": (_of_rows("decision_regions"), "lda"),
-    "scatter": (_scatter, "lda"),
-    "boundary": (_of_rows("boundary"), "lda"),
-    "boundaries": (_boundaries, "lda"),
+#: By name of the figure: the function that draws it, and its default model.
+KINDS: dict[str, tuple[Draw, str]] = {
+    "decision-regions": (_of("decision_regions"), "lda"),
+    "scatter": (_of("scatter", "X", "y"), "lda"),
+    "boundary": (_of("boundary"), "lda"),
+    "boundaries": (_of_models("boundaries", _boundary_models), "lda"),
     "moving-boundary": (_moving_boundary, "lda"),
-    "hyperplane": (_of_rows("hyperplane"), "lda"),
-    "score-surface": (_of_rows("score_surface"), "least-squares"),
-    "sphering": (_of_rows("sphering"), "lda"),
-    "sphering-movement": (_of_rows("sphering_movement"), "lda"),
-    "projected-histograms": (_of_rows("projected_histograms"), "fisher"),
-    "projections": (_projections, "fisher"),
+    "hyperplane": (_of("hyperplane"), "lda"),
+    "score-surface": (_of("score_surface"), "least-squares"),
+    "sphering": (_of("sphering"), "lda"),
+    "sphering-movement": (_of("sphering_movement"), "lda"),
+    "projected-histograms": (_of("projected_histograms"), "fisher"),
+    "projections": (_of_models("projections", _projection_models), "fisher"),
     "class-densities": (_class_densities, "qda"),
-    "coefficients": (_coefficients(odds_ratios=False), "logistic"),
-    "odds-ratios": (_coefficients(odds_ratios=True), "logistic"),
+    "coefficients": (_of("coefficients", "learned", odds_ratios=False), "logistic"),
+    "odds-ratios": (_of("coefficients", "learned", odds_ratios=True), "logistic"),
     "effect": (_effect, "logistic"),
+    "category-curves": (_category_curves, "ordinal"),
     "regularisation-path": (_regularisation_path, "lda"),
     "code-matrix": (_code_matrix, "lda"),
     "images": (_images, "lda"),
-    "perceptron-trace": (_of_rows("perceptron_trace"), "perceptron"),
-    "dual-trace": (_of_rows("dual_trace"), "perceptron"),
-    "descent-trace": (_of_model("descent_trace"), "logistic"),
-    "likelihood-paths": (_of_solvers("likelihood_paths"), "logistic"),
-    "boundary-paths": (_of_solvers("boundary_paths"), "logistic"),
-    "coefficient-growth": (_coefficient_growth, "logistic"),
+    "perceptron-trace": (_of("perceptron_trace"), "perceptron"),
+    "dual-trace": (_of("dual_trace"), "perceptron"),
+    "descent-trace": (_of("descent_trace", "model"), "logistic"),
+    "likelihood-paths": (_of("likelihood_paths", "solved", "X", "y"), "logistic"),
+    "boundary-paths": (_of("boundary_paths", "solved", "X", "y"), "logistic"),
+    "coefficient-growth": (_of_models("coefficient_growth", _growth_models, takes_rows=False), "logistic"),
     "confusion": (_of_evaluation("confusion", "confusion"), "auto"),
     "roc-curve": (_of_evaluation("roc_curve", "roc"), "auto"),
     "precision-recall-curve": (_of_evaluation("precision_recall_curve", "precision_recall"), "auto"),
     "calibration-curve": (_calibration_curve, "auto"),
+    "smooth-calibration": (_smooth_calibration, "logistic"),
+    "decision-curve": (_decision_curve, "logistic"),
+    "instability": (_instability, "logistic"),
+    "effects": (_slopes, "logistic"),
+    "group-measures": (_group_measures, "logistic"),
+    "binned-residuals": (_of_diagnostics("binned_residuals"), "logistic"),
+    "influence": (_of_diagnostics("influence"), "logistic"),
     "risk-coverage": (_of_evaluation("risk_coverage", "risk_coverage"), "auto"),
     "cost-curve": (_cost_curve, "auto"),
     "learning-curve": (_of_validation("learning_curve"), "lda"),
@@ -313,127 +346,123 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
 }
 #: Figures that need no data.
 _ALONE = ("loss-curves",)
-#: Figures of models alone.
+#: Figures that need a model, but no rows.
 _WITHOUT_ROWS = ("coefficients", "odds-ratios")
-_OF_THE_POSITIVE_CLASS = ("roc-curve", "precision-recall-curve", "calibration-curve", "cost-curve")
+_OF_POSITIVE_CLASS = (
+    "roc-curve", "precision-recall-curve", "calibration-curve", "cost-curve", "smooth-calibration", "decision-curve",
+)  # fmt: skip
+#: Figures whose ``--column`` has groups of rows.
+_BY_GROUP = ("group-measures",)
 #: Figures of models that keep their iterations.
 _TRACED = ("perceptron-trace", "dual-trace", "descent-trace")
 
 
+@dataclass(frozen=True)
+class FigureOptions:
+    """The subject of a figure: a table or a model file, and what is drawn of it."""
+
+    target: options.Target = None
+    rows: Annotated[str | None, option("DATA", "Labelled rows, if SOURCE is a model file.")] = None
+    model: Annotated[str | None, option("NAME", "Model to fit to a table.  [default: depends on KIND]")] = None
+    settings: options.Settings = None
+    ordered: options.Ordered = None
+    costs: options.Costs = None
+    positive: options.Positive = None
+    column: Annotated[str | None, option("NAME", "Column for effect, effects and groups; class for cost-curve.")] = None
+    shape: Annotated[str, option("ROWSxCOLUMNS", "Shape of images.")] = "20x20"
+
+    def subject(self, model: BaseEstimator, rows: tuple[MatrixLike, Array], name: str, is_held_out: bool) -> Subject:
+        """A fitted model with rows and these options."""
+        height, _, width = self.shape.partition("x")
+        if not (height.isdigit() and width.isdigit()):
+            raise ParameterError(f"--shape takes ROWSxCOLUMNS, such as 20x20; got {self.shape!r}.")
+        classes, shape = model.classes_.tolist(), (int(height), int(width))
+        costs, positive = options.read_costs(self.costs, classes), options.read_positive(self.positive, classes)
+        return Subject(model, *rows, name, is_held_out, costs, self.column, shape, positive, model)
+
+    def fitted(self, data: str, kind: str, reading: TrainingOptions) -> Subject:
+        """A model fitted to a table."""
+        given = read_settings(self.settings)
+        if kind in _TRACED:
+            given = {"trace": "true", **given}
+        spec = ModelSpec(self.model or KINDS[kind][1], given)
+        labelled = read_labelled(data, Roles(self.target), reading, spec.coding)
+        spec = options.with_order(spec, self.ordered, list(labelled.class_rows))
+        rows = labelled.rows, labelled.labels
+        subject = self.subject(spec.new(labelled).fit(*rows), rows, spec.name, False)
+        if kind not in _BY_GROUP or self.column is None:
+            return subject
+        return replace(subject, groups=column_of(labelled, self.column))
+
+    def stored(self, path: str, kind: str, reading: TrainingOptions) -> Subject:
+        """The model of a file, with held-out rows."""
+        stored = open_model(path)
+        rows: tuple[Any, Any] = (None, None)
+        groups: Array | None = None
+        if self.rows is not None:
+            table = stored.table(reading, self.rows)
+            print_findings(table.findings)
+            labelled = labelled_rows(stored, table)
+            print_unlabelled(labelled)
+            rows = labelled.X, labelled.y
+            if kind in _BY_GROUP and self.column is not None:
+                groups = groups_of(table, self.column, labelled.row_numbers)
+            print_encoding(stored)
+        elif kind not in _WITHOUT_ROWS:
+            raise InputError(f"{kind} needs labelled rows for {path}. Add --rows DATA.")
+        subject = self.subject(stored.model, rows, stored.name, True)
+        return replace(subject, learned=stored.coefficients or stored.model, groups=groups)
+
+
+def _listed_kinds() -> str:
+    """The kinds of figures as indented lines, for the help; names are not broken at their hyphens."""
+    kinds = ", ".join((*KINDS, *_ALONE)) + "."
+    return textwrap.fill(kinds, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
 @command
 def figure(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join((*KINDS, *_ALONE))}.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of figure; see the list below.")],
     source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A labelled table, to which a model is fitted; or a model.")
+        str | None, typer.Argument(metavar="SOURCE", help="Labelled table, to which a model is fitted, or model file.")
     ] = None,
-    output: Annotated[
-        str, option("FILE", "A page (.html), or an image (.svg, .png).", "--output", "-o")
-    ] = "figure.html",
-    target: options.Target = None,
-    rows: Annotated[str | None, option("DATA", "Labelled rows to draw, where SOURCE is a model file.")] = None,
-    model: Annotated[str | None, option("NAME", "The model to fit; each kind has its own if none is named.")] = None,
-    settings: Settings = None,
-    costs: options.Costs = None,
-    positive: options.Positive = None,
-    column: Annotated[str | None, option("NAME", "The column of an effect, or the class of a cost curve.")] = None,
-    shape: Annotated[str, option("ROWSxCOLUMNS", "The shape of images.")] = "20x20",
+    output: Annotated[str, option("FILE", "Page (.html) or image (.svg, .png).", "--output", "-o")] = "figure.html",
+    asked: FigureOptions = FigureOptions(),
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Draw a figure of a table or of a model.
 
-    A table gets a model fitted to it, and what judges a model is then cross-validated. A model file is drawn with the
-    rows of --rows. Images need the package kaleido and a browser (chromium).
+    Figures that evaluate a model use cross-validation for a table, and --rows for a model file. Images need kaleido and
+    a browser (chromium).
 
-    \b
     Examples:
       discriminant figure decision-regions data.csv -t y --model lda -o regions.html
       discriminant figure roc-curve model.dsc --rows test.csv -o roc.svg
       discriminant figure perceptron-trace data.csv -t y -o steps.html
       discriminant figure loss-curves -o losses.png
     """
-    from ..figures import alt_text
+    from ..figures import alt_text, write_html, write_image
 
-    check_output(output, overwrite, source, rows, costs)
+    check_output(output, overwrite, source, asked.rows, asked.costs)
     if kind not in KINDS and kind not in _ALONE:
         known = (*KINDS, *_ALONE)
-        raise ParameterError(f"No figure is called {kind!r}.{suggestion(kind, known)} Kinds: {', '.join(known)}.")
-    if positive is not None and kind not in _OF_THE_POSITIVE_CLASS:
-        raise ParameterError(f"--positive is for {', '.join(_OF_THE_POSITIVE_CLASS)}; {kind} has no positive class.")
-    made = _drawn(kind, source, rows, target, model, settings, (costs, column, _size(shape), positive), reading)
-    _write(made, output)
-    values = {"figure": kind, "file": output, "shows": alt_text(made)}
-    show(values, lambda found: [found["shows"], f"Written to {found['file']}."], json)
-
-
-def _size(text: str) -> tuple[int, int]:
-    height, _, width = text.partition("x")
-    if not (height.isdigit() and width.isdigit()):
-        raise ParameterError(f"--shape takes ROWSxCOLUMNS, such as 20x20; got {text!r}.")
-    return int(height), int(width)
-
-
-def _write(made: Figure, output: str) -> None:
-    from ..figures import write_html, write_image
-
-    (write_html if output.lower().endswith((".html", ".htm")) else write_image)(made, output)
-
-
-def _drawn(
-    kind: str,
-    source: str | None,
-    rows: str | None,
-    target: str | None,
-    model: str | None,
-    settings: list[str] | None,
-    asked: Asked,
-    reading: TrainingOptions,
-) -> Figure:
-    from ..figures import loss_curves
-
+        raise ParameterError(f"There is no figure {kind!r}.{suggestion(kind, known)} Known: {', '.join(known)}.")
+    if asked.positive is not None and kind not in _OF_POSITIVE_CLASS:
+        raise ParameterError(
+            f"--positive does not apply to {kind}, only to {', '.join(_OF_POSITIVE_CLASS)}. Leave it out."
+        )
     if kind in _ALONE:
-        return loss_curves()
-    if source is None:
-        raise ParameterError(f"{kind} draws a table or a model: name its file, and -t COLUMN for a table.")
-    draw, usual = KINDS[kind]
-    if source.lower().endswith(".dsc"):
-        return draw(_stored(kind, source, rows, asked, reading))
-    given = read_settings(settings or [])
-    if kind in _TRACED:
-        given = {"trace": "true", **given}
-    return draw(_fitted(source, target, model or usual, given, asked, reading))
+        made = _figure("loss_curves")
+    elif source is None:
+        raise ParameterError(f"{kind} needs a table or a model file. Add its name, and -t COLUMN for a table.")
+    else:
+        load = asked.stored if source.lower().endswith(".dsc") else asked.fitted
+        made = KINDS[kind][0](load(source, kind, reading))
+    (write_html if output.lower().endswith((".html", ".htm")) else write_image)(made, output)
+    values = {"figure": kind, "file": output, "shows": alt_text(made)}
+    show(values, lambda found: [facts({"Figure": found["shows"], "Output": found["file"]})], json)
 
 
-def _stored(kind: str, path: str, rows: str | None, asked: Asked, reading: TrainingOptions) -> Subject:
-    """The model of a file, with rows that it has not seen."""
-    from ..estimators.coefficients import CoefficientTable
-
-    stored = opened(path)
-    if rows is None and kind not in _WITHOUT_ROWS:
-        raise InputError(f"A figure of {path} needs rows: give a labelled table, --rows DATA.")
-    X, y = None, None
-    if rows is not None:
-        X, y = labelled_rows(stored, stored.table(reading, rows, "refuse"), "refuse")
-        stored.tell_report()
-    known = (stored.metadata.get("learned") or {}).get("coefficients")
-    subject = _subject(stored.model, X, y, stored.name, True, stored.classes, asked)
-    return replace(subject, coefficients=None if known is None else CoefficientTable.from_dict(known))
-
-
-def _subject(model: Any, X: Any, y: Any, name: str, unseen: bool, classes: list[Any], asked: Asked) -> Subject:
-    """A model with rows, and what was asked for in the words of its classes."""
-    costs, column, shape, positive = asked
-    read, label = options.read_costs(costs, classes), options.read_positive(positive, classes)
-    return Subject(model, X, y, name, unseen, read, column, shape, label)
-
-
-def _fitted(
-    data: str, target: str | None, name: str, given: dict[str, str], asked: Asked, reading: TrainingOptions
-) -> Subject:
-    """A model fitted to a table."""
-    from ..estimators.registry import coding_for
-
-    labelled = reading.training(data, target, None, None, name, coding_for(name, given))
-    made = made_model(name, labelled, given).fit(labelled.rows, labelled.training.y)
-    return _subject(made, labelled.rows, labelled.training.y, name, False, made.classes_.tolist(), asked)
+figure.__doc__ = f"{inspect.cleandoc(str(figure.__doc__))}\n\nKinds:\n{_listed_kinds()}"

@@ -1,39 +1,43 @@
-"""Tables out of a model: ``discriminant sample`` draws rows, ``discriminant transform`` turns rows to coordinates."""
+"""``discriminant learn sample`` and ``transform``: rows sampled from a model, and rows in its discriminant axes."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import ParameterError
+from ..workflow.stored import StoredModel, numbered_batches, open_model
 from . import options
-from .console import check_output, file_or_none, table_writer
-from .modelfile import StoredModel, batches, opened
-from .options import TableOptions, command, option
+from .console import print_findings
+from .options import TableOptions, command, option, print_encoding
+from .output import check_output, file_or_none, table_writer
+
+if TYPE_CHECKING:
+    from ..arrays import Array, MatrixLike
 
 
 @command
 def sample(
     model: options.ModelPath,
-    n: Annotated[int, option("N", "How many rows.", "--rows", "-n")] = 100,
-    label: Annotated[str | None, option("LABEL", "Rows of one class; by the priors if not given.", "--class")] = None,
-    seed: Annotated[int, option("N", "The same seed draws the same rows.")] = 0,
-    output: options.Output = None,
+    n: Annotated[int, option("N", "Number of rows.", "--rows", "-n")] = 100,
+    label: Annotated[str | None, option("CLASS", "Class of the rows.  [default: by the priors]", "--class")] = None,
+    seed: Annotated[int, option("N", "Random seed.")] = 0,
+    output: options.TableFile = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Draw rows from a generative model (lda, qda, gaussian-nb, naive-bayes).
+    """Sample rows from a generative model.
 
-    Columns are those of the model: numbers, and marks of levels where columns were categories.
+    Generative models are lda, qda, gaussian-nb and naive-bayes. The columns are those of the model: numbers, and
+    indicators of levels for categories.
 
-    \b
     Examples:
-      discriminant sample model.dsc -n 1000 -o synthetic.csv
-      discriminant sample model.dsc --class ill
+      discriminant learn sample model.dsc -n 1000 -o synthetic.csv
+      discriminant learn sample model.dsc --class ill
     """
     output = file_or_none(output)
     check_output(output, overwrite, model)
-    stored = opened(model)
+    stored = open_model(model)
     if not hasattr(stored.model, "sample"):
-        raise ParameterError(f"{stored.name} has no distribution of rows to draw from: use lda, qda or gaussian-nb.")
+        raise ParameterError(f"{stored.name} is not a generative model. Use lda, qda, gaussian-nb or naive-bayes.")
     import numpy as np
     import pyarrow as pa
 
@@ -53,53 +57,54 @@ def transform(
     model: options.ModelPath,
     data: options.Data,
     sphere: Annotated[
-        str | None,
-        option(
-            "CLASS|all",
-            "Sphered coordinates, in which the covariance within classes is 1: 'all' of lda, a class of qda.",
-        ),
+        str | None, option("CLASS|all", "Sphered coordinates instead: 'all' for lda, a class for qda.")
     ] = None,
-    output: options.Output = None,
-    absent: options.Absent = "refuse",
+    output: options.TableFile = None,
+    missing_columns: options.MissingColumns = "refuse",
     reading: TableOptions = TableOptions(),
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Write the rows of a table in the discriminant coordinates of a model, with what it predicts.
+    """Write discriminant coordinates and predictions.
 
-    \b
+    The output has a row for each row of the table. In sphered coordinates the within-class covariance is the identity.
+
     Examples:
-      discriminant transform lda.dsc data.csv -o axes.csv
-      discriminant transform lda.dsc data.csv --sphere all
-      discriminant transform qda.dsc data.csv --sphere ill
+      discriminant learn transform lda.dsc data.csv -o axes.csv
+      discriminant learn transform lda.dsc data.csv --sphere all
+      discriminant learn transform qda.dsc data.csv --sphere ill
     """
     import pyarrow as pa
 
     output = file_or_none(output)
     check_output(output, overwrite, model, data)
-    stored = opened(model)
-    table = stored.table(reading, data, absent)
+    stored = open_model(model)
+    table = stored.table(reading, data, missing_columns)
+    print_findings(table.findings)
     with table_writer(output, "refuse") as write:
-        for first, batch in batches(table):
-            X, kept = stored.coded(batch, absent, first)
+        for first, batch in numbered_batches(table):
+            X, kept = stored.coded(batch, missing_columns, first)
             if kept is not None and not kept.all():
-                raise ParameterError("Some rows miss values, and the model leaves such rows out: fill them first.")
+                raise ParameterError(
+                    "Some rows have missing values, but the model was fitted without such rows (--missing drop). "
+                    "Remove or impute them."
+                )
             coordinates, name = _coordinates(stored, X, sphere)
             columns: dict[str, Any] = {f"{name} {j + 1}": values for j, values in enumerate(coordinates.T)}
             write(pa.table({**columns, "prediction": stored.model.predict(X)}))
-    stored.tell_report()
+    print_encoding(stored)
 
 
-def _coordinates(stored: StoredModel, X: Any, sphere: str | None) -> tuple[Any, str]:
-    """The coordinates of coded rows, and what an axis is called."""
+def _coordinates(stored: StoredModel, X: MatrixLike, sphere: str | None) -> tuple[Array, str]:
+    """The coordinates of coded rows, and the name of an axis."""
     from ..decision.costs import class_written
 
     model = stored.model
     if sphere is None:
         if not hasattr(model, "transform"):
-            raise ParameterError(f"{stored.name} has no discriminant axes: use lda, or --sphere with qda.")
+            raise ParameterError(f"{stored.name} has no discriminant axes. Use lda, or --sphere with qda.")
         return model.transform(X), "axis"
     if not hasattr(model, "sphere"):
-        raise ParameterError(f"{stored.name} has no sphere: use lda or qda.")
+        raise ParameterError(f"{stored.name} has no sphered coordinates. Use lda or qda.")
     if hasattr(model, "scalings_"):
         return model.sphere(X), "sphered"
     return model.sphere(X, class_written(sphere, stored.classes)), "sphered"

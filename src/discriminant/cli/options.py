@@ -1,192 +1,189 @@
-"""Options that several commands share, and the way from them to a labelled table.
+"""Options that several commands share, the layout of the help, and the decorator that makes a function a command.
 
-A command is a function with typer's annotations and the decorator `command`. A parameter of it whose type is a class
-of options, such as `TableOptions`, stands for all of them: each field is an option of the command.
+A command is a function with typer's annotations and the decorator `command`. A parameter whose type is a dataclass of
+options, such as `TableOptions`, is expanded: each field is an option of the command.
 """
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
-from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from ..errors import ParameterError
 from ..results import visible
-from .console import running, say, told
+from ..workflow.models import ModelSpec
+from ..workflow.stored import StoredModel
+from ..workflow.tables import LabelledTable, Preparation, Reading, Streaming, name_value_pairs
+from .console import print_findings, print_message, running
 
 if TYPE_CHECKING:
-    from ..formula import Formula
-    from ..results import Finding
-    from ..tables import TableReader, TrainingTable
-    from ..tables.schema import Coding
+    from ..decision import Decision
+    from ..estimators.prediction_sets import PredictionSets
+    from ..tables import TableReader
 
-#: Arguments that a command does not take, or takes otherwise.
+CostTable = dict[Any, dict[Any, float]]  #: costs by true class, then by action
+#: The base of the errors about arguments that typer raises.
 _UsageError: Any = typer.BadParameter.__base__
-#: Large blocks: between two of them a thread has to wait for its turn.
-_HASHED_BYTES = 1 << 24
 
 
-def option(metavar: str, help: str, *names: str) -> Any:  # noqa: A002
-    """An option with a value: what stands for it in the help, what it means, and its names if not the parameter's."""
-    return typer.Option(*names, metavar=metavar, help=help)
+def option(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:  # noqa: A002
+    """An option with a value: placeholder, help, names if not the parameter's, and panel of the help."""
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel)
 
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="The table: CSV and other delimited text, JSON, Excel, Parquet, Arrow, SQLite, DuckDB or SVMlight (also "
-        "gzip, bzip2, zstd); - is standard input.",
-    ),
+def flag(help: str, *names: str, panel: str | None = None) -> Any:  # noqa: A002
+    """An option without a value."""
+    return typer.Option(*names, help=help, show_default=False, rich_help_panel=panel)
+
+
+#: Panels of the help; options without a panel are the main ones and come first.
+READING, PREPROCESSING, STREAMING, OUTPUT = "Input format", "Preprocessing", "Larger than memory", "Output"
+_FORMATS = "CSV, JSON, Excel, Parquet, Arrow, SQLite, DuckDB, SVMlight; - for standard input"
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help=f"Table: {_FORMATS}.")]
+Files = Annotated[list[str], typer.Argument(metavar="DATA", help=f"Tables: {_FORMATS}.")]
+ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by discriminant fit.")]
+Target = Annotated[str | None, option("COLUMN", "Column of classes (not for SVMlight).", "--target", "-t")]
+Weights = Annotated[str | None, option("COLUMN", "Column of row weights; non-integer weights are importance weights.")]
+Groups = Annotated[str | None, option("COLUMN", "Column of groups (e.g. patients) that are held out together.")]
+Clusters = Annotated[
+    str | None, option("COLUMN", "Column of groups (e.g. patients) for cluster-robust intervals.", "--groups")
 ]
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="The table, or several files that are one table, a folder of them or a pattern in quotes: CSV and other "
-        "delimited text, JSON, Excel, Parquet, Arrow, SQLite, DuckDB or SVMlight (also gzip, bzip2, zstd); - is "
-        "standard input.",
-    ),
-]
-DaskAddress = Annotated[str | None, option("ADDRESS", "Read the files by passes on a Dask cluster: tcp://host:8786.")]
-SparkAddress = Annotated[str | None, option("URL", "Read the files by passes on Spark: spark://host:7077 or local[4].")]
-Memory = Annotated[
+By = Annotated[str | None, option("COLUMN", "Column of groups; each group is compared with the rest.")]
+Time = Annotated[str | None, option("COLUMN", "Column that orders the rows in time: forward-chaining validation.")]
+Settings = Annotated[list[str] | None, option("NAME=VALUE", "Parameter of the model; repeatable.", "--set")]
+FormulaText = Annotated[str | None, option("FORMULA", "Target and terms: 'y ~ age + sex * dose + ns(bmi, df=4)'.")]
+Costs = Annotated[
     str | None,
-    option(
-        "SIZE",
-        "Tables that would take more than a third of this, such as 500MB or 4GB, are read anew in every pass.  "
-        "[default: the memory that is there]",
-    ),
+    option("FILE", "Cost table: true classes in rows, decisions in columns; ordered classes: absolute or squared."),
 ]
-Checkpoint = Annotated[
-    str | None,
-    option("FILE", "With passes: keep what each has found, and go on from there when the command is given again."),
+RejectCost = Annotated[float | None, option("COST", "Cost of the reject option; rejected rows are 'abstain'.")]
+Priors = Annotated[str | None, option("A=0.3,B=0.7", "Class priors in the target population.")]
+Ordered = Annotated[str | None, option("LOW,...,HIGH", "All classes in order, for ordinal models and their measures.")]
+Positive = Annotated[str | None, option("CLASS", "Positive class.  [default: rarer of two classes]")]
+Coverage = Annotated[
+    float | None, option("SHARE", "Coverage of prediction sets, e.g. 0.9; needs --calibration.", "--coverage")
 ]
-ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by discriminant fit.")]
-Target = Annotated[
-    str | None, option("COLUMN", "The column of classes (SVMlight has none: leave it out).", "--target", "-t")
+CalibrationRows = Annotated[
+    str | None, option("FILE", "Held-out labelled rows that calibrate the prediction sets.", "--calibration")
 ]
-Weights = Annotated[str | None, option("COLUMN", "Column of row weights; fractions are importances (survey weights).")]
-Groups = Annotated[
-    str | None, option("COLUMN", "A column of groups (patients, sites): their rows are held out together.")
+Report = Annotated[str | None, option("FILE", "Write an HTML report.")]
+TableFile = Annotated[str | None, option("FILE", "Output file; format from extension.", "--output", "-o")]
+
+Table = Annotated[str | None, option("NAME", "Sheet of a workbook; table or query of a database.", panel=READING)]
+Delimiter = Annotated[str | None, option("CHAR", "Field separator.  [default: auto-detected]", panel=READING)]
+Header = Annotated[
+    bool | None, flag("First line has column names.  [default: auto-detected]", "--header/--no-header", panel=READING)
 ]
-Time = Annotated[
-    str | None,
-    option("COLUMN", "A date or number that orders the rows: each part is held out by fits to earlier rows."),
+Encoding = Annotated[
+    str | None, option("NAME", "Text encoding, e.g. latin-1.  [default: auto-detected]", panel=READING)
 ]
-Drop = Annotated[list[str] | None, option("COLUMN", "Leave a column out; may be repeated.")]
+Decimal = Annotated[str | None, option("CHAR", "Decimal separator.  [default: auto-detected]", panel=READING)]
+Drop = Annotated[list[str] | None, option("COLUMN", "Column to exclude; repeatable.", panel=PREPROCESSING)]
 Types = Annotated[
     list[str] | None,
-    option(
-        "COLUMN=KIND",
-        "What a column is, taken as written: number, category, boolean, date, date-dmy (the day first) or "
-        "date-mdy; may be repeated.",
-    ),
+    option("COLUMN=TYPE", "number, category, boolean, date, date-dmy or date-mdy; repeatable.", panel=PREPROCESSING),
 ]
 Missing = Annotated[
     str | None,
-    option(
-        "POLICY",
-        "Missing values: 'indicator' (the mean, and a column that marks them), 'drop' (leave the rows out) or "
-        "'refuse'.  [default: indicator; drop with a formula]",
-    ),
-]
+    option("POLICY", "indicator (impute the mean), drop or refuse.  [default: indicator; drop with a formula]",
+           panel=PREPROCESSING),
+]  # fmt: skip
 MissingCodes = Annotated[
-    list[str] | None, option("TEXT", "What stands for a missing value, instead of NA, ? and the like; may be repeated.")
+    list[str] | None,
+    option("TEXT", "Missing-value code; replaces the defaults (NA, ? etc.); repeatable.", panel=PREPROCESSING),
 ]
 Rare = Annotated[
     int | None,
-    option(
-        "ROWS",
-        "Levels with fewer rows count as (other), and columns that differ in fewer rows are left out; at most a "
-        "twentieth of the rows. 1 keeps all.  [default: 5; 1 with a formula]",
-    ),
-]
-DropClassesBelow = Annotated[
-    int, option("ROWS", "Leave out classes with fewer rows, here and in evaluations. 1 keeps all.")
-]
-MergeClassesBelow = Annotated[
-    int, option("ROWS", "Make classes with fewer rows one class, (other). 1 keeps all apart.")
+    option("ROWS", "Pool levels with fewer rows as (other).  [default: 5; 1 with a formula]", panel=PREPROCESSING),
 ]
 MaxLevels = Annotated[
     int | None,
-    option(
-        "N", "A category keeps its N most frequent levels; others count as (other).  [default: 50; all with a formula]"
-    ),
+    option("N", "Maximum number of levels per categorical column.  [default: 50; all with a formula]",
+           panel=PREPROCESSING),
+]  # fmt: skip
+DropClassesBelow = Annotated[int, option("ROWS", "Exclude classes with fewer rows.", panel=PREPROCESSING)]
+MissingColumns = Annotated[
+    str, option("POLICY", "Columns required by the model but missing from the data: refuse or missing.", panel=READING)
 ]
-FormulaText = Annotated[
+DaskAddress = Annotated[str | None, option("ADDRESS", "Dask scheduler, e.g. tcp://host:8786.", panel=STREAMING)]
+SparkAddress = Annotated[
+    str | None, option("URL", "Spark master, e.g. spark://host:7077 or local[4].", panel=STREAMING)
+]
+Memory = Annotated[
     str | None,
-    option(
-        "FORMULA",
-        "The target and the terms of the model, such as 'ill ~ age + sex * dose + ns(bmi, df=4)'; needs the "
-        "package formulaic.",
-    ),
+    option("SIZE", "Memory budget, e.g. 4GB; larger tables are streamed.  [default: available memory]",
+           panel=STREAMING),
+]  # fmt: skip
+Checkpoint = Annotated[
+    str | None, option("FILE", "File to resume an interrupted run on streamed files.", panel=STREAMING)
 ]
-Table = Annotated[
-    str | None, option("NAME", "The sheet of a workbook, or the table (or query) of a database.", "--table", "--sheet")
-]
-Delimiter = Annotated[str | None, option("CHAR", "What separates values, if not found out rightly.")]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line names the columns.", show_default=False),
-]
-Encoding = Annotated[str | None, option("NAME", "How the text is encoded, for example latin-1.")]
-Decimal = Annotated[str | None, option("CHAR", "The decimal sign, point or comma.")]
-Ragged = Annotated[str, option("POLICY", "Lines with another number of values: 'refuse', or 'skip' and count them.")]
-Absent = Annotated[str, option("POLICY", "Columns of the training that are not there: 'refuse', or take as 'missing'.")]
-Costs = Annotated[
-    str | None,
-    option(
-        "FILE", "A table of costs: true classes in the first column, what is decided in the header, costs in the cells."
-    ),
-]
-Positive = Annotated[
-    str | None,
-    option(
-        "CLASS",
-        "The positive class; one of more than two stands against the rest.  [default: the rarer of two; the second, if "
-        "they are equally frequent]",
-    ),
-]
-Output = Annotated[
-    str | None,
-    option(
-        "FILE",
-        "Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, or -.",
-        "--output",
-        "-o",
-    ),
-]
-Report = Annotated[str | None, option("FILE", "Also write a report to read in a browser (.html).")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
-Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for machines.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+Overwrite = Annotated[bool, flag("Replace existing output files.", "--overwrite", panel=OUTPUT)]
+Json = Annotated[bool, flag("Print the result as JSON.", "--json", panel=OUTPUT)]
+Debug = Annotated[bool, flag("Show the traceback of an error.", "--debug", panel=OUTPUT)]
 
 
-class _Commands(TyperGroup):
-    """Commands whose complaints about arguments are safe to show."""
+def _paragraphs(text: str) -> str:
+    """Paragraphs of a help text; those with indented lines, such as examples, keep their line breaks."""
+    return "\n\n".join("\b\n" + one if "\n  " in one else one for one in text.strip().split("\n\n"))
+
+
+class Command(TyperCommand):
+    """A command whose help shows summary, arguments and main options first; then the other panels and examples."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; the paragraphs of the docstring after its summary come last."""
+        summary, _, details = inspect.cleandoc(self.help or "").partition("\n\n")
+        arguments: list[Any] = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        formatter.write_usage(ctx.command_path, " ".join([*map(_usage, arguments), "[OPTIONS]"]))
+        formatter.write_paragraph()
+        formatter.write_text(summary)
+        panels = {"Arguments": [(one.metavar, one.help) for one in arguments], **self._option_panels(ctx)}
+        for title, records in panels.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+        if details:
+            formatter.write_paragraph()
+            formatter.write_text(_paragraphs(details))
+
+    def _option_panels(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Names and helps of the options by panel: the main ones first, the panel of outputs last."""
+        panels: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "option" and (record := parameter.get_help_record(ctx)):
+                panels.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+        return dict(sorted(panels.items(), key=lambda panel: panel[0] == OUTPUT))
+
+
+def _usage(argument: TyperArgument) -> str:
+    """An argument in the line of usage."""
+    name = argument.metavar or ""
+    name += "..." if argument.nargs == -1 and not name.endswith("...") else ""
+    return name if argument.required else f"[{name}]"
+
+
+class _Group(TyperGroup):
+    """A group of commands whose usage errors show control characters escaped."""
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
-        with _visible_complaints():
+        with _escaped_usage_errors():
             return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: Any) -> Any:
-        with _visible_complaints():
+        with _escaped_usage_errors():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _visible_complaints() -> Iterator[None]:
+def _escaped_usage_errors() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
@@ -198,18 +195,18 @@ def application(name: str, help: str, epilog: str) -> typer.Typer:  # noqa: A002
     """A group of commands."""
     return typer.Typer(
         name=name,
-        cls=_Commands,
+        cls=_Group,
         help=help,
-        epilog=epilog,
+        epilog=_paragraphs(epilog),
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """A function as a command: with its classes of options spread out, and ``--debug``; errors become messages."""
+    """A function as a command: its dataclasses of options expanded, with ``--debug``; errors become messages."""
     parameters = list(_options(function))
 
     @wraps(function)
@@ -232,12 +229,13 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _groups(function: Callable[..., None]) -> dict[str, Any]:
+    """The parameters of a command that are dataclasses of options."""
     hints = get_type_hints(function, include_extras=True)
     return {name: kind for name, kind in hints.items() if isinstance(kind, type) and is_dataclass(kind)}
 
 
 def _options(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
-    """The parameters of a command, those of a class of options one by one: first its own, then inherited ones."""
+    """The parameters of a command, with the fields of dataclasses of options: their own first, then inherited ones."""
     hints, groups = get_type_hints(function, include_extras=True), _groups(function)
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name not in groups:
@@ -245,13 +243,13 @@ def _options(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
             continue
         kind = groups[parameter.name]
         declared = get_type_hints(kind, include_extras=True)
-        own = [name for base in kind.__mro__ for name in inspect.get_annotations(base)]
+        own = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
         for name in own:
             yield parameter.replace(name=name, annotation=declared[name], default=getattr(kind, name))
 
 
 @dataclass(frozen=True)
-class TableOptions:
+class TableOptions(Reading):
     """How a table is read."""
 
     table: Table = None
@@ -259,43 +257,11 @@ class TableOptions:
     header: Header = None
     encoding: Encoding = None
     decimal: Decimal = None
-    ragged: Ragged = "refuse"
-
-    def opened(
-        self,
-        data: Any,
-        types: dict[str, str] | None = None,
-        missing_codes: list[str] | None = None,
-        target: str | None = None,
-    ) -> TableReader:
-        """The table itself, or several files as one; ``types`` say what its columns are."""
-        from ..tables import open_table
-
-        settings = self.reading(missing_codes)
-        if isinstance(data, list):
-            from ..tables.several import SeveralTables
-
-            return SeveralTables(
-                data, lambda path, more: open_table(path, target, types={**(types or {}), **more} or None, **settings)
-            )
-        return open_table(data, target, types=types or None, **settings)
-
-    def reading(self, missing_codes: list[str] | None = None) -> dict[str, Any]:
-        """How texts and databases are read, as `open_table` takes it."""
-        return {
-            "table": self.table,
-            "delimiter": self.delimiter,
-            "header": self.header,
-            "encoding": self.encoding,
-            "decimal": self.decimal,
-            "missing_codes": missing_codes or None,
-            "on_ragged": self.ragged,
-        }
 
 
 @dataclass(frozen=True)
-class TrainingOptions(TableOptions):
-    """How a labelled table is read, and its columns made numbers."""
+class TrainingOptions(Preparation, TableOptions):
+    """How a labelled table is read and its columns are coded."""
 
     drop: Drop = None
     types: Types = None
@@ -304,254 +270,148 @@ class TrainingOptions(TableOptions):
     rare: Rare = None
     max_levels: MaxLevels = None
     drop_classes_below: DropClassesBelow = 1
-    merge_classes_below: MergeClassesBelow = 1
 
-    def training(
-        self,
-        data: str | list[str],
-        target: str | None,
-        weights: str | None = None,
-        groups: str | None = None,
-        model: str | None = None,
-        coding: Coding = "reference",
-        formula: str | None = None,
-        time: str | None = None,
-    ) -> Labelled:
-        """The table with its rows coded and labelled; a model that will be fitted to it has to be known."""
-        if model is not None:
-            from ..estimators.registry import known_name
-
-            known_name(model)
-        with _Beside() as beside:
-            # While this thread loads libraries and reads the file, it is hashed.
-            hashed = beside.begin(_file_hash, data)
-            from ..tables import read_training
-
-            table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes, target)
-            drop, shared = list(self.drop or ()), self.treatment(formula is not None)
-            roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}
-            read = None
-            if formula is None:
-                training = read_training(table, drop=drop, coding=coding, time=time, **roles, **shared)
-            else:
-                from ..formula import Formula
-
-                read = Formula.parse(formula, table.columns, [weights, groups, *drop])
-                if target not in (None, read.target):
-                    raise ParameterError(f"--formula is of {read.target!r}, and --target of {target!r}. Leave one out.")
-                roles["target"] = read.target
-                training = read.training(table, weights=weights, groups=groups, **shared)
-            columns = {role: name for role, name in roles.items() if name is not None}
-            return Labelled(data, columns, self, table, training, hashed.result() or table.fingerprint, read)
-
-    def treatment(self, by_formula: bool) -> dict[str, Any]:
-        """What is done about gaps, rare levels and rare classes: a formula leaves out and pools less, as R does."""
-        plain = ("drop", 1, 2**31 - 1) if by_formula else ("indicator", 5, 50)
-        given = (self.missing, self.rare, self.max_levels)
-        chosen = [default if own is None else own for own, default in zip(given, plain, strict=True)]
-        return {
-            **dict(zip(("missing", "rare", "max_levels"), chosen, strict=True)),
-            "drop_classes_below": self.drop_classes_below,
-            "merge_classes_below": self.merge_classes_below,
-        }
-
-    def words(self) -> list[str]:
-        """The options that ask for the same, where they differ from what is taken without them."""
-        words: list[str] = []
-        for given in fields(self):
-            value, option = getattr(self, given.name), f"--{given.name.replace('_', '-')}"
-            if value == given.default:
+    def words(self, labelled: LabelledTable) -> list[str]:
+        """The arguments of a command that reads the same table in the same way."""
+        words = list(map(str, labelled.files if isinstance(labelled.files, list) else [labelled.files]))
+        for role in ("target", "weights", "groups"):
+            if (name := getattr(labelled.roles, role)) is not None:
+                words += [f"--{role}", name]
+        for one in fields(self):
+            value, option = getattr(self, one.name), f"--{one.name.replace('_', '-')}"
+            if value == one.default:
                 continue
             if isinstance(value, bool):
-                words.append(option if value else f"--no-{given.name}")
-                continue
-            for one in value if isinstance(value, (list, tuple)) else [str(value)]:
-                words += [option, one]
+                words.append(option if value else f"--no-{one.name}")
+            else:
+                words += [
+                    word for each in (value if isinstance(value, list) else [value]) for word in (option, str(each))
+                ]
         return words
 
 
-class _Beside:
-    """Work on other threads that an error of this one does not wait for: it is told to stop, and left alone."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(2)
-        self._unwanted = Event()
-
-    def begin(self, work: Callable[..., Any], *about: Any) -> Future[Any]:
-        return self._threads.submit(work, *about, self._unwanted)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        if error is not None:
-            self._unwanted.set()
-        self._threads.shutdown(wait=error is None, cancel_futures=error is not None)
-
-
 @dataclass(frozen=True)
-class Labelled:
-    """A table and what was read from it."""
+class ScaleOptions(Streaming):
+    """Whether files are streamed, and on which executor."""
 
-    data: str | list[str]
-    columns: dict[str, str]  #: the target, weights and groups, where there are any
-    options: TrainingOptions
-    table: TableReader
-    training: TrainingTable
-    sha256: str
-    by_passes: ClassVar[bool] = False
-    formula: Formula | None = None
-
-    @property
-    def rows(self) -> Any:
-        """The coded rows, with the names of their columns where the table has names."""
-        return self.training.X if self.training.schema.width is not None else self.training.rows
-
-    @property
-    def weights(self) -> dict[str, Any]:
-        """The row weights as `fit` takes them."""
-        return {} if self.training.weights is None else {"sample_weight": self.training.weights}
-
-    @property
-    def groups(self) -> dict[str, Any]:
-        """The groups of the rows as `fit` takes them."""
-        return {} if self.training.groups is None else {"groups": self.training.groups}
-
-    def words(self) -> list[str]:
-        """The arguments that ask for this table again, to fit a model to it."""
-        words = list(self.data) if isinstance(self.data, list) else [self.data]
-        for role, name in self.columns.items():
-            words += [f"--{role}", name]
-        return words + self.options.words()
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows are learned from."""
-        return len(self.training.y)
-
-    @property
-    def read_as(self) -> str:
-        """How the table is written, in words."""
-        return self.table.read_as
-
-    @property
-    def labels(self) -> Any:
-        """The class of each row."""
-        return self.training.y
-
-    def seen(self) -> dict[str, list[float]]:
-        """What explanations of new rows compare with."""
-        return self.training.seen()
-
-    def confusion(self, model: Any) -> Any:
-        """What a fitted model says of these rows beside their classes."""
-        from ..evaluation import ConfusionMatrix
-
-        found = model.predict(self.rows)
-        return ConfusionMatrix.of(self.training.y, found, model.classes_, self.training.weights)
-
-    @property
-    def class_rows(self) -> dict[Any, int]:
-        """Rows of each class."""
-        import numpy as np
-
-        target, codes = self.training.schema.target, self.training.codes
-        assert target is not None
-        return dict(zip(target.classes, np.bincount(codes, minlength=len(target.classes)).tolist(), strict=True))
-
-    @property
-    def source(self) -> dict[str, Any]:
-        """What table it was: values that go with results and into model files."""
-        target = self.training.schema.target
-        return {
-            "data": self.table.label,
-            "sha256": self.sha256,
-            "rows": len(self.training.y),
-            "rows_left_out": self.training.n_dropped,
-            "lines_skipped": self.table.skipped,
-            "target": None if target is None else target.name,
-            "columns": self.training.X.shape[1],
-        }
-
-    @property
-    def findings(self) -> list[dict[str, Any]]:
-        """What is worth knowing about the table, the grave things first."""
-        return told_findings(self.training.findings)
+    dask: DaskAddress = None
+    spark: SparkAddress = None
+    memory: Memory = None
+    checkpoint: Checkpoint = None
 
 
 def files_of(data: list[str]) -> str | list[str]:
-    """What is to be read: one file, standard input, or a list of files."""
+    """The input: one file, standard input, or a list of files."""
     from ..files import is_pattern, paths_of
 
     if len(data) == 1 and not is_pattern(data[0]):
         return data[0]
     if "-" in data:
-        raise ParameterError("- is standard input, which is one table. Give it alone.")
+        raise ParameterError("Standard input (-) cannot be combined with other files. Use one or the other.")
     found = paths_of(data)
     return found[0] if len(found) == 1 else found
 
 
-def told_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Findings as plain values in the words of this command, the grave ones first."""
-    ordered = sorted(findings, key=lambda finding: finding.severity != "warning")
-    return [{**finding.to_dict(), "message": told(finding.message)} for finding in ordered]
+def read_costs(
+    path: str | None, classes: Sequence[Hashable], order: Sequence[Hashable] | None = None
+) -> CostTable | None:
+    """The costs of a file; they are printed, so that a transposed table is noticed.
 
-
-def _file_hash(data: str | list[str], unwanted: Event) -> str | None:
-    """The SHA-256 of a file; None for what is no file, or cannot be read, and when nobody wants it any more."""
-    digest, block = hashlib.sha256(), bytearray(_HASHED_BYTES)
-    try:
-        if isinstance(data, list) or not os.path.isfile(data):  # a pipe can be read once only
-            return None
-        with open(data, "rb", buffering=0) as file:
-            while size := file.readinto(block):
-                if unwanted.is_set():
-                    return None
-                digest.update(memoryview(block)[:size])
-    except OSError:
-        return None
-    return digest.hexdigest()
-
-
-def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """Options of the form ``NAME=VALUE`` as a dict; the value is what follows the last ``=``."""
-    found: dict[str, str] = {}
-    for text in given:
-        name, sign, value = text.rpartition("=")
-        if not sign or not name:
-            raise ParameterError(f"{option} takes NAME=VALUE, got {text!r}.")
-        found[name] = value
-    return found
-
-
-def read_costs(path: str | None, classes: Sequence[Any]) -> dict[Any, dict[Any, float]] | None:
-    """The costs of a file; how they were read is told, so that a table written the other way round is noticed."""
+    With an ``order`` of the classes also "absolute" and "squared", their distances.
+    """
     if path is None:
         return None
-    from ..decision.costs import costs_in_words, read_cost_file
+    from ..decision.costs import DISTANCE_POWERS, costs_in_words, distance_costs, read_cost_file
 
+    if path in DISTANCE_POWERS:
+        if order is None:
+            raise ParameterError(f"--costs {path} needs ordered classes: an ordinal model, or compare --ordered.")
+        values = distance_costs(path, list(order)).values.tolist()
+        return {true: dict(zip(order, row, strict=True)) for true, row in zip(order, values, strict=True)}
     costs = read_cost_file(path, classes)
-    say(costs_in_words(costs))
+    print_message(costs_in_words(costs))
     return costs
 
 
-def read_positive(text: str | None, classes: Sequence[Any]) -> Any:
-    """The class that is written like this; what is none of them is refused where it is used."""
+def read_positive(text: str | None, classes: Sequence[Hashable]) -> Hashable | None:
+    """The class with this name; an unknown name is refused where the class is used."""
     from ..decision.costs import class_written
 
     return None if text is None else class_written(text, classes)
 
 
-def read_priors(text: str | None, classes: Sequence[Any]) -> dict[Any, float] | None:
-    """Priors written ``a=0.3,b=0.7``."""
+def read_order(text: str | None, classes: Sequence[Hashable]) -> list[Hashable] | None:
+    """The classes in the order of ``low,medium,high``; each class must be named once."""
+    if text is None:
+        return None
+    from ..decision.costs import class_written
+
+    found = [class_written(name.strip(), classes) for name in text.split(",")]
+    if len(set(found)) < len(found) or set(found) != set(classes):
+        listed = ",".join(map(str, classes))
+        raise ParameterError(f"--ordered must name each class once, got {text!r}. Put these in order: {listed}.")
+    return found
+
+
+def with_order(spec: ModelSpec, text: str | None, classes: Sequence[Hashable]) -> ModelSpec:
+    """The model with the order of the classes; models that have none refuse it."""
+    order = read_order(text, classes)
+    if order is not None and "classes_order" not in spec.new().get_params():
+        raise ParameterError(
+            f"--ordered is for models of ordered classes, not for {spec.name}. Use --model ordinal or auto, or leave "
+            "it out."
+        )
+    return replace(spec, order=order)
+
+
+def read_sets(
+    stored: StoredModel,
+    coverage: float | None,
+    calibration: str | None,
+    reading: Reading,
+    evaluated: TableReader | None = None,
+) -> PredictionSets | None:
+    """The prediction sets of a stored model, calibrated by a table that is not evaluated; None without them."""
+    from ..workflow.evaluating import calibrated_sets
+
+    if (coverage is None) != (calibration is None):
+        raise ParameterError("--coverage and --calibration belong together. Give both, or none.")
+    if coverage is None or calibration is None:
+        return None
+    rows = stored.table(reading, files_of([calibration]))
+    if evaluated is not None and rows.fingerprint == evaluated.fingerprint:
+        raise ParameterError("--calibration is the evaluated table, which makes coverage optimistic. Use other rows.")
+    return calibrated_sets(stored, rows, coverage)
+
+
+def read_priors(text: str | None, classes: Sequence[Hashable]) -> dict[Hashable, float] | None:
+    """Priors of the form ``a=0.3,b=0.7``."""
     if text is None:
         return None
     from ..decision.costs import class_written
 
     found = {}
-    for name, value in pairs("--priors", text.split(",")).items():
+    for name, value in name_value_pairs("--priors", text.split(",")).items():
         try:
             found[class_written(name.strip(), classes)] = float(value)
         except ValueError:
             raise ParameterError(f"--priors: the prior of {name!r} must be a number, got {value!r}.") from None
     return found
+
+
+def read_decision(
+    stored: StoredModel, costs: str | None, reject_cost: float | None, priors: str | None
+) -> Decision | None:
+    """The decision rule for a stored model; None without costs and priors."""
+    table = read_costs(costs, stored.classes, stored.order)
+    return stored.decision(table, reject_cost, read_priors(priors, stored.classes))
+
+
+def print_encoding(stored: StoredModel) -> None:
+    """Write to standard error how the rows differed from the training data."""
+    report = stored.report
+    if any((report.filled, report.new_missing, report.extra, report.missing_columns)):
+        print_message(f"{report.summary()}.")
+    print_findings(stored.findings)
+    if stored.n_incomplete:
+        print_message(f"Rows without a prediction (missing values): {stored.n_incomplete:,}.")

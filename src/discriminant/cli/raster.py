@@ -1,4 +1,4 @@
-"""``discriminant raster``: from training areas on an image to a class map and its accuracy."""
+"""``discriminant raster``: training samples, classification and accuracy assessment of images."""
 
 from __future__ import annotations
 
@@ -10,57 +10,55 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting
+from ..workflow.models import read_settings, with_settings
+from ..workflow.tables import name_value_pairs
 from . import options
-from .console import Page, check_output, command_line, say, shortened, show, tell_findings, told
-from .fit import Settings, read_settings, with_settings
-from .options import application, command, option, pairs, read_costs, read_priors
+from .console import command_line, print_findings, print_message, rendered
+from .options import Command, application, command, flag, option, read_costs, read_priors
+from .output import Page, Values, check_output, facts, shortened, show
 
 if TYPE_CHECKING:
-    from ..decision import Decision
-    from ..raster import Band, ClassMap, ClassSeparability, HeldOutAccuracy, Image, Legend, Samples
+    from sklearn.base import BaseEstimator
+
+    from .. import raster
+    from ..raster import (
+        AreaGroups,
+        Areas,
+        Band,
+        ClassMap,
+        ClassSeparability,
+        HeldOutAccuracy,
+        Image,
+        LabelImage,
+        Legend,
+        MapAssessment,
+        MapRule,
+        Samples,
+    )
 
 _EPILOG = """
-From areas to a map that has been checked:
-
-\b
+Examples:
   discriminant raster samples image.tif areas.gpkg --class-field cover
   discriminant raster classify image.tif --areas areas.gpkg --class-field cover -o map.tif --report map.html
   discriminant raster sample-design map.tif -o check.gpkg
   discriminant raster accuracy map.tif check.gpkg --class-field reference --stratified
 """
 
-app = application("raster", "Satellite and aerial images: samples, classify, accuracy, sample-design.", _EPILOG)
+app = application("raster", "Commands for satellite and aerial images.", _EPILOG)
 
 Images = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="IMAGE", help="The image: a GeoTIFF, PNG or JPEG, or the files of its bands in their order."
-    ),
+    list[str], typer.Argument(metavar="IMAGE", help="Image (GeoTIFF, PNG, JPEG), or one file per band, in order.")
 ]
-Crs = Annotated[
-    str | None, option("EPSG:N", "The coordinate system of an image whose file says none, or a wrong one.", "--crs")
-]
-MapPath = Annotated[str, typer.Argument(metavar="MAP", help="A class map (.tif).")]
+Crs = Annotated[str | None, option("EPSG:N", "Coordinate system, if missing or wrong in the file.", "--crs")]
+MapPath = Annotated[str, typer.Argument(metavar="MAP", help="Class map (.tif).")]
 Names = Annotated[
-    list[str] | None,
-    option(
-        "VALUE=CLASS", "The class that a number or colour (#rrggbb) of an image stands for; may be repeated.", "--name"
-    ),
+    list[str] | None, option("VALUE=CLASS", "Class of a number or colour (#rrggbb); repeatable.", "--name")
 ]
-
-GroupDistance = Annotated[
-    float | None,
-    option(
-        "METRES",
-        "Hold areas closer than this out together (pixels for an image without coordinates). [default: points within "
-        "the distance over which pixels of a class are correlated]",
-    ),
-]
-
+_IMAGE, _AREAS, _MAP = "Image", "Areas", "Map"
 _BANDS = Setting("bands")
-_BY_HAND = (
-    "These numbers count the reference pixels as they are. Reference areas chosen by hand say little about the rest of "
-    "the map; for points drawn by raster sample-design give --stratified."
+_UNWEIGHTED = (
+    "Counts of reference pixels, not weighted by area. For points of raster sample-design, --stratified estimates the "
+    "accuracy of the whole map."
 )
 
 
@@ -69,18 +67,15 @@ class ImageOptions:
     """How an image is read."""
 
     bands: Annotated[
-        str | None,
-        option(
-            "BAND,...", "The bands to read, by number or name, such as 1,2,4 or 1-4; by default all but transparency."
-        ),
+        str | None, option("BAND,...", "Bands by number or name: 1,2,4 or 1-4.  [default: all but alpha]", panel=_IMAGE)
     ] = None
-    crs: Crs = None
-    nodata: Annotated[
-        float | None, option("VALUE", "The value of pixels without a measurement, where the file declares none.")
+    crs: Annotated[
+        str | None, option("EPSG:N", "Coordinate system, if missing or wrong in the file.", panel=_IMAGE)
     ] = None
+    nodata: Annotated[float | None, option("VALUE", "Nodata value, if missing in the file.", panel=_IMAGE)] = None
 
     def open(self, images: list[str]) -> Image:
-        """The image of some files."""
+        """Open the image."""
         from ..raster import open_image
 
         return open_image(images, self.bands, self.crs, self.nodata)
@@ -90,93 +85,89 @@ class ImageOptions:
 class AreaOptions:
     """How areas are read."""
 
-    class_field: Annotated[
-        str | None, option("FIELD", "The field of the areas that has the class.", "--class-field", "-c")
-    ] = None
-    layer: Annotated[str | None, option("NAME", "The layer with the areas, where a file has several.")] = None
+    class_field: Annotated[str | None, option("FIELD", "Field with the class of an area.", "--class-field", "-c")] = (
+        None
+    )
+    layer: Annotated[str | None, option("NAME", "Layer of the areas.", panel=_AREAS)] = None
     areas_crs: Annotated[
-        str | None, option("EPSG:N", "The coordinate system of areas whose file says none, or a wrong one.")
+        str | None, option("EPSG:N", "Coordinate system of the areas, if missing or wrong in the file.", panel=_AREAS)
     ] = None
-    name: Names = None
+    name: Annotated[
+        list[str] | None,
+        option("VALUE=CLASS", "Class of a number or colour (#rrggbb); repeatable.", "--name", panel=_AREAS),
+    ] = None
 
     @property
-    def given(self) -> bool:
-        """Whether anything is said about areas besides their file."""
+    def is_given(self) -> bool:
+        """Whether an option for areas was given."""
         return bool(self.class_field or self.layer or self.areas_crs or self.name)
 
-    def open(self, path: str, named: bool = True) -> Any:
-        """The areas of a file; ``named`` says whether names are for its values."""
+    def open(self, path: str, uses_names: bool = True) -> Areas | LabelImage:
+        """Open a file of areas; ``uses_names`` if ``--name`` is for its values."""
         from ..raster import open_areas
 
-        names = pairs("--name", self.name or ()) if named else {}
+        names = name_value_pairs("--name", self.name or ()) if uses_names else {}
         return open_areas(path, self.class_field, self.layer, self.areas_crs, names or None)
 
 
 @dataclass(frozen=True)
 class TrainingSource(AreaOptions):
-    """What the model of a map learns from, or the file it comes from."""
+    """The training data of the model of a map, or its model file."""
 
     areas: Annotated[str | None, option("FILE", "Training areas: polygons, points or an image of classes.")] = None
-    samples: Annotated[str | None, option("FILE", "Samples kept by raster samples, instead of areas.")] = None
+    samples: Annotated[str | None, option("FILE", "Samples written by raster samples, instead of --areas.")] = None
+    model_file: Annotated[str | None, option("FILE", "Model file written by --save-model, instead of --areas.")] = None
     model: Annotated[
-        str,
-        option(
-            "NAME",
-            "auto (regularised by held-out areas), maximum-likelihood, qda, lda, minimum-distance, logistic, "
-            "gaussian-nb or svm.",
-        ),
+        str, option("NAME", "auto, maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.")
     ] = "auto"
-    settings: Settings = None
-    model_file: Annotated[str | None, option("FILE", "A model kept by --save-model, instead of areas.")] = None
-    priors: Annotated[str | None, option("CLASS=SHARE,...", "How frequent each class is on the ground.")] = None
+    settings: options.Settings = None
+    priors: Annotated[str | None, option("A=0.3,B=0.7", "Class priors in the mapped region.")] = None
 
     def trained(self, image: Image, group_distance: float | None) -> TrainedModel:
-        """The model, fitted where it has to be."""
+        """The model, fitted or read from its file."""
         given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
         if given != 1:
-            count = f"{given or 'none'} {'was' if not given else 'were'} given"
-            raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {count}.")
+            raise ParameterError(f"Training data: give exactly one of --areas, --samples, --model-file; got {given}.")
         return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image, group_distance)
 
     def _fitted(self, image: Image, group_distance: float | None) -> TrainedModel:
-        from ..raster import draw_samples, fit_image_model, image_model, load_samples
+        from ..raster import area_groups, draw_samples, fit_image_model, image_model, load_samples
 
         if self.samples is None:
             assert self.areas is not None
             samples = draw_samples(image, self.open(self.areas), n_jobs=-1)
-        elif self.given:
+        elif self.is_given:
             raise ParameterError(
-                "--class-field, --layer, --areas-crs and --name are for --areas: kept samples have their classes."
+                "--class-field, --layer, --areas-crs and --name apply to --areas, not to --samples. Leave them out."
             )
         else:
             samples = load_samples(self.samples)
         classes = samples.classes.tolist()
         model = image_model(self.model, classes, read_priors(self.priors, classes))
         with_settings(model, self.model, read_settings(self.settings or []), classes)
-        _tell_findings(image, samples)
+        _print_findings(image, samples)
+        groups = area_groups(samples, group_distance=group_distance)
         try:
-            fit_image_model(model, samples, group_distance)
+            fit_image_model(model, samples, groups)
         except DegenerateDataError as error:
-            raise DegenerateDataError(
-                *error.parts, " Columns are bands here: choose them with ", _BANDS, "."
-            ) from error
-        return TrainedModel(model, self.model, samples.bands, samples.training, samples)
+            raise DegenerateDataError(*error.parts, " The columns are bands; select them with ", _BANDS, ".") from error
+        return TrainedModel(model, self.model, samples.bands, samples.training, samples, groups)
 
     def _from_file(self, path: str) -> TrainedModel:
-        from ..raster.image import stored_bands
+        from ..raster.bands import stored_bands
         from ..storage.model_file import read_model_file
 
-        if self.given or self.priors is not None or self.settings:
+        if self.is_given or self.priors is not None or self.settings:
             raise ParameterError(
-                "--class-field, --layer, --areas-crs, --name, --priors and --set are for training: a model from a file "
-                "has learned already."
+                "--class-field, --layer, --areas-crs, --name, --priors and --set apply to training, but --model-file "
+                "is a fitted model. Leave them out."
             )
         file = read_model_file(path)
         bands = file.metadata.get("bands")
         if bands is None:
             raise InputError(
-                f"{path} does not say which bands it was trained on, so it is no model for images. Keep one with "
-                "discriminant raster classify --save-model."
+                f"{path} is not a model of an image: it has no bands. Save one with discriminant raster classify "
+                "--save-model."
             )
         name, training = str(file.metadata.get("name")), file.metadata.get("training")
         return TrainedModel(file.model, name, stored_bands(bands, path), training, None)
@@ -184,40 +175,40 @@ class TrainingSource(AreaOptions):
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A fitted model, the bands it is for, and the samples it learned from, where they are at hand."""
+    """A fitted model, its bands, and its training samples, if known."""
 
-    model: Any
+    model: BaseEstimator
     name: str
     bands: Sequence[Band]
     training: dict[str, Any] | None
     samples: Samples | None
+    groups: AreaGroups | None = None
 
-    def decision(self, costs: str | None, reject_cost: float | None) -> Decision | None:
-        """The rule that decides, or None where the model's own prediction is taken."""
+    def rule(self, making: MapOptions) -> MapRule:
+        """The rule that assigns classes to pixels."""
         from ..decision import Decision
+        from ..raster import MapRule
 
-        if costs is None and reject_cost is None:
-            return None
-        return Decision(read_costs(costs, self.model.classes_.tolist()), reject_cost=reject_cost)
+        if making.costs is None and making.reject_cost is None:
+            return MapRule(None, making.reject)
+        costs = read_costs(making.costs, self.model.classes_.tolist())
+        return MapRule(Decision(costs, reject_cost=making.reject_cost), making.reject)
 
-    def held_out(
-        self, decision: Decision | None, reject: float | None, group_distance: float | None
-    ) -> HeldOutAccuracy | None:
-        """How right such a map is on areas not seen; None, with the reason told, where that cannot be known."""
+    def held_out(self, rule: MapRule) -> HeldOutAccuracy | None:
+        """The accuracy on held-out areas; None, with a note, if it cannot be estimated."""
         from ..errors import DiscriminantError
         from ..raster import held_out_accuracy
 
         if self.samples is None:
             return None
         try:
-            form: dict[str, Any] = {"decision": decision, "reject": reject, "n_jobs": -1}
-            return held_out_accuracy(self.model, self.samples, group_distance=group_distance, **form)
+            return held_out_accuracy(self.model, self.samples, groups=self.groups, rule=rule)
         except DiscriminantError as error:
-            say(f"Note: the model was not judged on areas it has not seen. {told(error)}")
+            print_message(f"Note: Accuracy on held-out areas not available. {rendered(error)}")
             return None
 
     def save(self, path: str) -> None:
-        """Write the model with the bands it is for."""
+        """Write the model with its bands."""
         from ..results import jsonable
         from ..storage.model_file import save
 
@@ -226,57 +217,66 @@ class TrainedModel:
 
 @dataclass(frozen=True)
 class MapOptions:
-    """What is decided about each pixel, and what is written of it."""
+    """How pixels are classified, and what is written."""
 
-    probability: Annotated[str | None, option("FILE", "Also write the probability of the most probable class.")] = None
-    probabilities: Annotated[str | None, option("FILE", "Also write the probability of every class, a band each.")] = (
-        None
-    )
-    probability_type: Annotated[
-        str, option("TYPE", "Probabilities in whole 'percent', or as 'float32' from 0 to 1.")
-    ] = "percent"
     reject: Annotated[
         float | None,
-        option(
-            "SHARE", "Give no class to pixels outside the region that holds this share of their class, such as 0.99."
-        ),
+        option("SHARE", "Reject pixels outside the region holding this share of their class, e.g. 0.99.", panel=_MAP),
     ] = None
     reject_cost: Annotated[
-        float | None, option("COST", "What giving no class costs, where a wrong class costs 1 (or see --costs).")
+        float | None, option("COST", "Cost of the reject option; rejected pixels have no class.", panel=_MAP)
     ] = None
-    costs: options.Costs = None
+    costs: Annotated[
+        str | None, option("FILE", "Cost table: true classes in rows, decisions in columns.", panel=_MAP)
+    ] = None
     colour: Annotated[
-        list[str] | None, option("CLASS=#RRGGBB", "The colour of a class on the map; may be repeated.")
+        list[str] | None, option("CLASS=#RRGGBB", "Colour of a class on the map; repeatable.", panel=_MAP)
     ] = None
-    overviews: Annotated[bool, typer.Option("--overviews", help="Add smaller copies, for large maps.")] = False
+    probability: Annotated[
+        str | None, option("FILE", "Probability of the most probable class (.tif).", panel=options.OUTPUT)
+    ] = None
+    probabilities: Annotated[
+        str | None, option("FILE", "Probability of each class, one band each (.tif).", panel=options.OUTPUT)
+    ] = None
+    probability_type: Annotated[
+        str, option("TYPE", "percent (integers) or float32 (0 to 1).", panel=options.OUTPUT)
+    ] = "percent"
+    overviews: Annotated[bool, flag("Add overviews, for large maps.", "--overviews", panel=options.OUTPUT)] = False
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What `classify_image` takes of them as it is."""
-        same = ("reject", "probability", "probabilities", "probability_type", "overviews")
-        return {**{name: getattr(self, name) for name in same}, "colours": pairs("--colour", self.colour or ())}
+    def written(self, training: dict[str, Any] | None, overwrite: bool) -> raster.MapOptions:
+        """What `classify_image` writes."""
+        from .. import raster
+
+        return raster.MapOptions(
+            probability=self.probability,
+            probabilities=self.probabilities,
+            probability_type=self.probability_type,
+            colours=name_value_pairs("--colour", self.colour or ()),
+            overviews=self.overviews,
+            overwrite=overwrite,
+            training=training,
+            progress=None,
+        )
 
 
-@app.command()
+@app.command(cls=Command)
 @command
 def samples(
     images: Images,
     areas: Annotated[
-        str,
-        typer.Argument(
-            metavar="AREAS", help="Training areas: GeoPackage, GeoJSON or Shapefile, or an image of painted classes."
-        ),
+        str, typer.Argument(metavar="AREAS", help="Training areas (GeoPackage, GeoJSON, Shapefile, or an image).")
     ],
     reading: AreaOptions,
     picture: ImageOptions,
-    output: Annotated[str | None, option("FILE", "Keep the samples in a file (.parquet).", "--output", "-o")] = None,
+    output: Annotated[str | None, option("FILE", "Output file of the samples (.parquet).", "--output", "-o")] = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Look at the pixels of training areas, and at how well their classes can be told apart.
+    """Extract training samples from areas, with statistics.
 
-    \b
+    The statistics include the separability of the classes.
+
     Examples:
       discriminant raster samples image.tif areas.gpkg --class-field cover
       discriminant raster samples b2.tif b3.tif b4.tif areas.geojson -c cover --report samples.html
@@ -289,37 +289,46 @@ def samples(
     with picture.open(images) as image:
         drawn = draw_samples(image, reading.open(areas), n_jobs=-1)
         found = _separability(drawn)
-        _tell_findings(drawn, found)
+        _print_findings(drawn, found)
         if output is not None:
             save_samples(drawn, output)
         if report is not None:
-            _write_report(report, image, samples=drawn, separability=found)
+            from ..report.raster_page import RasterReport, write_raster_report
+
+            write_raster_report(report, RasterReport(image, drawn, found, command=command_line()))
     values = {"separability": found, "image": images, "areas": areas, "file": output, "report": report}
-    show({**drawn.statistics.to_dict(), **values}, lambda _: _samples_page(drawn, found, output, report), json)
+    show({**drawn.statistics.to_dict(), **values}, lambda shown: _samples_page(drawn, found, shown), json)
 
 
-@app.command()
+@app.command(cls=Command)
 @command
 def classify(
     images: Images,
-    output: Annotated[str, option("FILE", "The class map (.tif).", "--output", "-o")],
+    output: Annotated[str, option("FILE", "Output file of the class map (.tif).", "--output", "-o")],
     source: TrainingSource,
     picture: ImageOptions,
     making: MapOptions,
-    save_model: Annotated[str | None, option("FILE", "Keep the model (.dsc).")] = None,
+    save_model: Annotated[str | None, option("FILE", "Model file (.dsc).", panel=options.OUTPUT)] = None,
     validate: Annotated[
-        bool, typer.Option(help="Judge the model on training areas it has not seen, held out in turn.")
+        bool, typer.Option(help="Estimate the accuracy on held-out areas.", rich_help_panel=_AREAS)
     ] = True,
-    group_distance: GroupDistance = None,
+    group_distance: Annotated[
+        float | None,
+        option(
+            "METRES",
+            "Areas closer than this are held out together.  [default: correlation length of pixels]",
+            panel=_AREAS,
+        ),
+    ] = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Give every pixel of an image a class.
+    """Classify the pixels of an image.
 
-    The model learns from training areas, from kept samples, or comes from a file. Pixels without a value get none.
+    The model is fitted to training areas or samples, or read from a file. The default, auto, is regularised
+    discriminant analysis tuned on held-out areas. Pixels with missing values have no class.
 
-    \b
     Examples:
       discriminant raster classify image.tif --areas areas.gpkg -c cover -o map.tif
       discriminant raster classify naip.tif --bands 1-4 --areas areas.gpkg -c cover -o map.tif
@@ -335,104 +344,100 @@ def classify(
         trained = source.trained(given, group_distance)
         image = bands_like(trained.bands, given)
         if image is not given or trained.samples is None:
-            _tell_findings(image)
-        decision = trained.decision(making.costs, making.reject_cost)
-        settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
-        learned: dict[str, Any] = {"trained_on": trained.bands, "training": trained.training}
-        made = classify_image(trained.model, image, output, **learned, **settings)
-        held_out = trained.held_out(decision, making.reject, group_distance) if validate else None
+            _print_findings(image)
+        rule, written = trained.rule(making), making.written(trained.training, overwrite)
+        made = classify_image(trained.model, image, output, rule, written, trained.bands)
+        held_out = trained.held_out(rule) if validate else None
         if save_model is not None:
             trained.save(save_model)
         if report is not None:
+            from ..report.raster_page import RasterReport, write_raster_report
+
             found = None if trained.samples is None else _separability(trained.samples)
-            _write_report(
-                report, image, samples=trained.samples, separability=found, class_map=made.path, model=trained.model,
-                held_out=held_out,
-            )  # fmt: skip
+            parts = RasterReport(
+                image, trained.samples, found, made.path, trained.model, held_out, command=command_line()
+            )
+            write_raster_report(report, parts)
     values = {**made.to_dict(), "model": trained.name, "model_file": save_model, "report": report}
     show({**values, "held_out_areas": held_out}, lambda shown: _map_page(made, held_out, shown), json)
 
 
-@app.command()
+@app.command(cls=Command)
 @command
 def accuracy(
     class_map: MapPath,
     reference: Annotated[
-        str,
-        typer.Argument(metavar="REFERENCE", help="Areas or points whose true class is known, or an image of classes."),
+        str, typer.Argument(metavar="REFERENCE", help="Areas or points of known class, or an image of classes.")
     ],
     reading: AreaOptions,
     stratified: Annotated[
-        bool,
-        typer.Option(
-            "--stratified",
-            help="The reference was drawn at random within each map class (raster sample-design): also estimate "
-            "accuracies and areas that allow for the area of each class.",
-        ),
+        bool, flag("Area-weighted estimates, for points drawn by raster sample-design.", "--stratified")
     ] = False,
-    level: Annotated[float, option("SHARE", "The level of the intervals.")] = 0.95,
+    level: Annotated[float, option("SHARE", "Confidence level.")] = 0.95,
     crs: Crs = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Hold a class map against places whose class is known.
+    """Assess the accuracy of a class map with reference data.
 
-    \b
     Examples:
       discriminant raster accuracy map.tif test_areas.gpkg --class-field cover
       discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
     """
     from ..raster import assess_map, open_image
-    from ..raster.areas import is_image_name
     from ..raster.class_map import written_legend
+    from ..raster.label_image import is_image_name
 
     check_output(report, overwrite, class_map, reference)
     legend = written_legend(class_map)
-    truth = reading.open(reference, named=is_image_name(reference))
+    truth = reading.open(reference, uses_names=is_image_name(reference))
     others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
     with open_image(class_map, crs=crs) as image:
-        # Of a painted reference --name says what its own values are.
+        # With an image as reference, --name is for the values of the reference.
         given = None if legend is not None and is_image_name(reference) else reading.name
         found = assess_map(image, truth, None, _names(legend, given), others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
-    _tell_findings(found)
+    _print_findings(found)
     unit = "pixels" if found.hectares is None else "hectares"
     if report is not None:
-        _write_report(report, None, class_map=class_map, accuracy=found.accuracy, adjusted=adjusted, area_unit=unit)
-    told = [_BY_HAND] if adjusted is None else [f"{adjusted}\nareas in {unit}"]
+        from ..report.raster_page import RasterReport, write_raster_report
+
+        parts = RasterReport(
+            None, class_map=class_map, accuracy=found.accuracy, adjusted=adjusted, area_unit=unit,
+            command=command_line(),
+        )  # fmt: skip
+        write_raster_report(report, parts)
+    estimates = _UNWEIGHTED if adjusted is None else f"{adjusted}\nArea unit: {unit}"
     values = {**found.accuracy.to_dict(), "area_adjusted": adjusted, "area_unit": unit, "report": report}
-    show(values, lambda _: [str(found.accuracy), *told, *_report_line(report)], json)
+    show(values, lambda _: [str(found.accuracy), estimates, *_outputs(Report=report)], json)
 
 
-@app.command()
+@app.command(cls=Command)
 @command
 def sample_design(
     class_map: MapPath,
-    output: Annotated[str, option("FILE", "The points (.gpkg or .geojson).", "--output", "-o")],
-    total: Annotated[int | None, option("N", "How many pixels to check; by default as many as are needed.")] = None,
-    at_least: Annotated[int, option("N", "The fewest in each class.")] = 50,
-    users_accuracy: Annotated[float, option("SHARE", "The user's accuracy that is expected of the map.")] = 0.8,
-    standard_error: Annotated[
-        float, option("SHARE", "The standard error that is wanted for the overall accuracy.")
-    ] = 0.01,
+    output: Annotated[str, option("FILE", "Output file of the points (.gpkg or .geojson).", "--output", "-o")],
+    total: Annotated[int | None, option("N", "Sample size.  [default: from --standard-error]")] = None,
+    at_least: Annotated[int, option("N", "Minimum sample size per class.")] = 50,
+    users_accuracy: Annotated[float, option("SHARE", "Expected user's accuracy.")] = 0.8,
+    standard_error: Annotated[float, option("SHARE", "Target standard error of the overall accuracy.")] = 0.01,
     name: Names = None,
     crs: Crs = None,
-    seed: Annotated[int, option("N", "Another number draws other pixels.")] = 0,
+    seed: Annotated[int, option("N", "Random seed.")] = 0,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Draw pixels of a class map to be checked, at random within each class.
+    """Draw a stratified random sample of map pixels.
 
-    The points have an empty field, reference: look at each place, write its true class there, and give the file to
-    raster accuracy with --stratified.
+    The sample is for accuracy assessment. The points have an empty field, reference. Enter the true class of each
+    point there, then run raster accuracy with --stratified.
 
-    \b
     Examples:
       discriminant raster sample-design map.tif -o check.gpkg
       discriminant raster sample-design map.tif --total 600 --at-least 75 -o check.gpkg
     """
-    from ..raster import draw_design, open_image
+    from ..raster import DesignSize, draw_design, open_image
     from ..raster.areas import shapes_driver
     from ..raster.class_map import written_legend
 
@@ -440,64 +445,61 @@ def sample_design(
     shapes_driver(output)
     names = _names(written_legend(class_map), name)
     with open_image(class_map, crs=crs) as image:
-        design = draw_design(image, total, at_least, users_accuracy, standard_error, names, seed, n_jobs=-1)
+        size = DesignSize(total, at_least, users_accuracy, standard_error)
+        design = draw_design(image, size, names, seed, n_jobs=-1)
     design.save(output)
-    then = shlex.join(["discriminant", "raster", "accuracy", class_map, output])
-    words = f"Written to {output}. Fill in the field reference, then: {then} --class-field reference --stratified"
+    assess = ["discriminant", "raster", "accuracy", class_map, output, "--class-field", "reference", "--stratified"]
+    steps = {"Output": output, "Next": f"enter the classes in the field reference, then run {shlex.join(assess)}"}
     values = {"map": class_map, "strata": design.to_dict()["strata"], "file": output}
-    show(values, lambda _: [str(design), words], json)
+    show(values, lambda _: [str(design), facts(steps)], json)
 
 
 def _names(legend: Legend | None, given: list[str] | None) -> dict[int, Any] | None:
-    """What the codes of the map stand for: the options, and for other codes what the map says itself."""
-    known, names = {} if legend is None else legend.names, pairs("--name", given or ())
+    """The classes of the codes of a map, by the options or else by its legend."""
+    known, names = {} if legend is None else legend.names, name_value_pairs("--name", given or ())
     try:
         return known | {int(code): label for code, label in names.items()} or None
     except ValueError:
-        raise ParameterError(f"--name: the codes of the map are whole numbers, got {', '.join(names)}.") from None
+        raise ParameterError(f"--name: codes of a map are integers, got {', '.join(names)}.") from None
 
 
 def _separability(drawn: Samples) -> ClassSeparability | None:
-    """How far apart the classes are; None, with the reason told, where that cannot be known."""
-    from ..errors import DegenerateDataError
+    """The separability of the classes; None, with a note, if it cannot be estimated."""
     from ..raster import class_separability
 
     try:
         return class_separability(drawn)
     except DegenerateDataError as error:
-        say(f"Note: {told(error)}")
+        print_message(f"Note: {rendered(error)}")
         return None
 
 
-def _tell_findings(*results: Any) -> None:
-    """What was found, each thing once."""
-    tell_findings(finding for result in results if result is not None for finding in result.findings)
+def _print_findings(*results: Image | Samples | ClassSeparability | MapAssessment | None) -> None:
+    """Write the findings of several results to standard error."""
+    print_findings(finding for result in results if result is not None for finding in result.findings)
 
 
-def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | None) -> Page:
-    head = f"{drawn.n_pixels:,} pixels of {len(drawn.classes)} classes in {len(drawn.bands)} bands"
-    written = [f"Written to {output}."] if output else []
+def _samples_page(drawn: Samples, found: ClassSeparability | None, values: Values) -> Page:
+    size = {"Pixels": f"{drawn.n_pixels:,}", "Classes": str(len(drawn.classes)), "Bands": str(len(drawn.bands))}
     distances = [] if found is None else [str(found)]
-    return [head, str(drawn.statistics), *distances, *written, *_report_line(report)]
+    return [facts(size), str(drawn.statistics), *distances, *_outputs(Output=values["file"], Report=values["report"])]
 
 
-def _map_page(made: ClassMap, held_out: HeldOutAccuracy | None, values: dict[str, Any]) -> Page:
+def _map_page(made: ClassMap, held_out: HeldOutAccuracy | None, values: Values) -> Page:
     columns = made.written
-    title = f"{values['model']}: {sum(made.pixels.values()):,} pixels with values, {made.n_nodata:,} without"
+    size = {
+        "Model": values["model"],
+        "Classified pixels": f"{sum(made.pixels.values()):,}",
+        "Nodata pixels": f"{made.n_nodata:,}",
+    }
     return [
-        *shortened(title, list(columns), list(zip(*columns.values(), strict=True))),
-        f"Written: {', '.join(map(str, made.files))}.",
-        *([] if held_out is None else [f"On training areas held out in turn:\n{held_out}"]),
-        "Areas counted on a map carry its errors: raster sample-design and raster accuracy correct them.",
-        *_report_line(values["report"]),
+        facts(size),
+        *shortened("Map classes", list(columns), list(zip(*columns.values(), strict=True))),
+        *([] if held_out is None else [f"Accuracy on held-out training areas\n{held_out}"]),
+        "Pixel counts are biased estimates of areas: estimate areas with raster sample-design and raster accuracy.",
+        *_outputs(Output=", ".join(map(str, made.files)), Report=values["report"]),
     ]
 
 
-def _report_line(report: str | None) -> list[str]:
-    return [f"Report: {report}"] if report else []
-
-
-def _write_report(path: str, image: Any, **parts: Any) -> None:
-    from ..report.raster_page import write_raster_report
-
-    write_raster_report(path, image, **parts, command=command_line())
+def _outputs(**files: str | None) -> Page:
+    return [facts(files)] if any(files.values()) else []

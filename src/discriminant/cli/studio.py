@@ -8,29 +8,26 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError
-from .console import say
+from .console import print_message
 from .options import command, option
 
 
 @command
 def studio(
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A table or an image to open at once.")] = None,
-    host: Annotated[
-        str, option("ADDRESS", "Where to listen; a token is asked for unless this machine alone is.")
-    ] = "127.0.0.1",
-    port: Annotated[int, option("N", "The port; 0 any that is free.")] = 8321,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Table or image to open.")] = None,
+    host: Annotated[str, option("ADDRESS", "Address to listen on; other machines need an access token.")] = "127.0.0.1",
+    port: Annotated[int, option("N", "Port; 0 for any free port.")] = 8321,
     folder: Annotated[
-        list[str] | None, option("FOLDER", "Files below it may be opened by typing their path; may be repeated.")
+        list[str] | None, option("FOLDER", "Folder whose files can be opened by path; repeatable.")
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open a browser.")] = True,
-    state: Annotated[str | None, option("FOLDER", "Where uploads are kept; your cache if not given.")] = None,
-    upload_limit: Annotated[float, option("MB", "The largest file that can be uploaded.")] = 200.0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+    state: Annotated[str | None, option("FOLDER", "Folder for uploads.  [default: user cache]")] = None,
+    upload_limit: Annotated[float, option("MB", "Maximum size of an upload.")] = 200.0,
 ) -> None:
-    """Work in the browser: tables, lessons, images.
+    """Open the studio in the browser: tables, lessons, images.
 
-    A server on this machine alone, until Ctrl+C. Nothing leaves the machine, and pages fetch nothing from any network.
+    Starts a server on this machine; stop it with Ctrl+C. Data stay on this machine, and the pages work offline.
 
-    \\b
     Examples:
       discriminant studio
       discriminant studio patients.csv
@@ -42,10 +39,9 @@ def studio(
     check_installed("nicegui", "Pages of the studio")
     from ..studio import serve
 
-    given = [Path(name) for name in (*([] if file is None else [file]), *(folder or []))]
-    for path in given:
-        if not path.exists():
-            raise InputError(f"There is no {path}. Check its name and folder.")
+    for name in (*([] if file is None else [file]), *(folder or [])):
+        if not Path(name).exists():
+            raise InputError(f"{name!r} does not exist. Check the name and the folder.")
     serve(
         None if file is None else Path(file),
         host=host,
@@ -53,6 +49,6 @@ def studio(
         folders=[Path(name) for name in folder or []],
         open_browser=browser,
         state=None if state is None else Path(state),
-        most_bytes=int(upload_limit * 2**20),
-        tell=say,
+        max_upload_bytes=int(upload_limit * 2**20),
+        announce=print_message,
     )

@@ -1,7 +1,7 @@
-"""Small data to learn on, each made by a seeded rule or free to use, and the worked examples of the lecture notes.
+"""Small datasets for teaching, created by seeded generators or free to use, and worked examples of lecture notes.
 
-A data set is a `Dataset`: rows, labels, what they mean and where they come from. A `WorkedExample` is what a set of
-notes gives and the numbers that must come out of it: tests, lessons and the gallery read the same ones.
+A dataset is a `Dataset`: rows, labels, their meaning and origin. A `WorkedExample` has the data and the expected
+numbers of an example in lecture notes; tests, lessons and the gallery share them.
 """
 
 from ..dependencies import attach_stub

@@ -1,10 +1,11 @@
-"""Every data set and worked example, and where it is defined."""
+"""Every dataset and worked example, and where it is defined."""
 
 from .catalogue import WorkedExample, load, names, worked_example, worked_examples
 from .letters import characters
 from .scenes import Scene, scene
 from .tables import (
     Dataset,
+    avocado_weights,
     avocados,
     crossed_normals,
     curved,
@@ -22,6 +23,7 @@ __all__ = [
     "Dataset",
     "Scene",
     "WorkedExample",
+    "avocado_weights",
     "avocados",
     "characters",
     "crossed_normals",

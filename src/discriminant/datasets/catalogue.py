@@ -1,7 +1,7 @@
-"""The data sets and the worked examples of the lecture notes by name: one source for tests, lessons and the gallery.
+"""The datasets and the worked examples of the lecture notes by name, for tests, lessons and the gallery.
 
-A worked example holds data and numbers only (``worked_examples.toml``), it computes nothing: whoever reads it calls the
-functions of the package on ``given`` and compares with ``numbers``.
+A worked example holds data and numbers only (``worked_examples.toml``): its users call the functions of the package on
+``given`` and compare the results with ``numbers``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _MAKERS: dict[str, Callable[[], Dataset]] = {
     "triangle": tables.triangle,
     "far_rows": tables.far_rows,
     "curved": tables.curved,
+    "avocado_weights": tables.avocado_weights,
     "characters": characters,
     "titanic": tables.titanic,
     "vowels": tables.vowels,
@@ -38,17 +39,17 @@ _MAKERS: dict[str, Callable[[], Dataset]] = {
 
 
 def names() -> list[str]:
-    """The names of all data sets.
+    """The names of all datasets.
 
     Returns
     -------
     list of str
-        Those that `load` takes.
+        Names for `load`.
 
     See Also
     --------
-    load : Makes one of them.
-    worked_examples : What the notes ask about these data.
+    load : Creates a dataset by name.
+    worked_examples : The questions of the notes about these data.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Dataset:
-    """A data set by its name, with its default size and seed.
+    """Create a dataset by name, with its default size and seed.
 
     Parameters
     ----------
@@ -70,11 +71,11 @@ def load(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        Rows, classes, and what they mean.
+        Rows, classes, and their meaning.
 
     See Also
     --------
-    names : What there is.
+    names : The names of all datasets.
     scene : A small image with its classes.
 
     Examples
@@ -83,41 +84,43 @@ def load(name: str) -> Dataset:
     >>> load("or").to_frame("pandas").to_string(index=False).splitlines()
     [' x1  x2  answer', '0.0 0.0      -1', '0.0 1.0       1', '1.0 0.0       1', '1.0 1.0       1']
     """
-    _check_name("data set", name, _MAKERS)
+    _check_name("dataset", name, _MAKERS)
     return _MAKERS[name]()
 
 
 def _check_name(kind: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
-        raise ParameterError(f"No {kind} is called {name!r}.{suggestion(str(name), known)} Names: {', '.join(known)}.")
+        raise ParameterError(
+            f"Unknown {kind} {name!r}.{suggestion(str(name), known)} Expected one of {', '.join(known)}."
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class WorkedExample(Result):
-    """An example of the notes.
+    """An example of the lecture notes.
 
     Attributes
     ----------
     name, title : str
-        By which `worked_example` knows it, and what it shows in a few words.
+        The name for `worked_example`, and a short title.
     rows : tuple of str
-        The subjects it replays, by the ids of the table of subjects: D1, L7 and so on.
+        The subjects of the example, by their ids: D1, L7 and so on.
     note : str
-        The notes it comes from.
+        The lecture notes.
     section : str
-        Where in the notes it stands.
+        The section of the notes.
     question : str
-        What is given and what is asked.
+        The data and the question.
     given : dict
-        What goes into the functions: tables, priors, costs, points.
+        The input of the functions: tables, priors, costs, points.
     numbers : dict
-        What must come out, by name.
+        The expected results, by name.
     origin : str
-        Whose numbers these are.
+        The origin of the numbers.
 
     See Also
     --------
-    worked_example : One example by its name.
+    worked_example : One example by name.
     """
 
     name: str
@@ -145,12 +148,12 @@ def worked_examples() -> dict[str, WorkedExample]:
     Returns
     -------
     dict of WorkedExample
-        Made anew at each call.
+        The examples by name.
 
     See Also
     --------
-    worked_example : One of them by its name.
-    load : The data that they are about.
+    worked_example : One example by name.
+    load : The data of the examples.
 
     Examples
     --------
@@ -158,24 +161,23 @@ def worked_examples() -> dict[str, WorkedExample]:
     >>> list(worked_examples())[:3]
     ['avocado', 'avocado-costs', 'bayes-error']
     """
-    written = tomllib.loads((files(__package__) / "worked_examples.toml").read_text(encoding="utf-8"))
-    return {name: _worked(name, written["notes"], **words) for name, words in written["examples"].items()}
+    content = tomllib.loads((files(__package__) / "worked_examples.toml").read_text(encoding="utf-8"))
+    return {name: _from_toml(name, content["notes"], values) for name, values in content["examples"].items()}
 
 
-def _worked(
-    name: str, notes: Mapping[str, str], *, rows: list[str], note: str, data: str | None = None, law: str | None = None,
-    given: Mapping[str, Any] | None = None, **words: Any,
-) -> WorkedExample:  # fmt: skip
-    """An example as it is written, with the data sets that it names."""
-    made: dict[str, Any] = {} if data is None else {"data": load(data)}
-    if law is not None:
-        known = load(law)
-        made |= {"distributions": known.distributions, "priors": known.priors}
-    return WorkedExample(name, rows=tuple(rows), note=notes[note], given={**made, **(given or {})}, **words)
+def _from_toml(name: str, notes: Mapping[str, str], values: dict[str, Any]) -> WorkedExample:
+    """An example with the datasets and distributions that it refers to by name."""
+    values = dict(values)
+    given: dict[str, Any] = {"data": load(values.pop("data"))} if "data" in values else {}
+    if "law" in values:
+        law = load(values.pop("law"))
+        given |= {"distributions": law.distributions, "priors": law.priors}
+    given |= values.pop("given", {})
+    return WorkedExample(name, rows=tuple(values.pop("rows")), note=notes[values.pop("note")], given=given, **values)
 
 
 def worked_example(name: str) -> WorkedExample:
-    """A worked example of the notes by its name.
+    """A worked example of the notes by name.
 
     Parameters
     ----------
@@ -185,12 +187,12 @@ def worked_example(name: str) -> WorkedExample:
     Returns
     -------
     WorkedExample
-        What is given to the functions, and what must come out of them.
+        The input of the functions and the expected results.
 
     See Also
     --------
-    worked_examples : All of them, in the order of the subjects.
-    load : The data that they are about.
+    worked_examples : All examples, in the order of the subjects.
+    load : The data of the examples.
 
     Examples
     --------

@@ -1,21 +1,24 @@
-"""Ten letters as images of 20 x 20 pixels, the size that the photocells of the first perceptron had, made anew.
+"""Ten letters as images of 20 x 20 pixels, the number of photocells of the first perceptron.
 
-Each letter is a grid of 5 x 7 strokes that a seeded generator enlarges, moves, slants and disturbs.
+Each letter is a grid of 5 x 7 strokes that a seeded generator scales, shifts, slants and adds noise to.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 import numpy as np
 
 from ..data import check_integer
-from .tables import Array, Dataset
+from .tables import Array, Dataset, RandomSeed
 
 #: Pixels along each side of an image, and of a stroke.
-SIDE, _STROKE = 20, 2
-#: The largest slant in pixels over the height, and the share of pixels that are swapped.
-_SLANT, _NOISE = 3, 0.03
+SIDE: Final = 20
+STROKE: Final = 2
+#: The largest slant in pixels over the height.
+MAX_SLANT: Final = 3
+#: The share of inverted pixels.
+NOISE_SHARE: Final = 0.03
 _LETTERS = {
     "A": "01110 10001 10001 11111 10001 10001 10001",
     "C": "01111 10000 10000 10000 10000 10000 01111",
@@ -30,24 +33,24 @@ _LETTERS = {
 }
 
 
-def characters(n: int = 400, random_state: Any = 0) -> Dataset:
-    """Images of ten letters, 20 x 20 pixels of 0 and 1: what the perceptron was built to read.
+def characters(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
+    """Images of ten letters with 20 x 20 binary pixels, the task of the first perceptron.
 
     Parameters
     ----------
     n : int, default=400
-        Images, as many of each letter as of the others.
+        Images, equally many of each letter.
     random_state : int or numpy Generator, default=0
-        Moves, slants and disturbs the letters.
+        Shifts and slants the letters and adds noise.
 
     Returns
     -------
     Dataset
-        400 columns, row by row of the image; ``X.reshape(-1, 20, 20)`` are the images.
+        400 columns, the pixels of an image by row; ``X.reshape(-1, 20, 20)`` are the images.
 
     See Also
     --------
-    discriminant.Perceptron : Reads them.
+    discriminant.Perceptron : Classifies them.
 
     References
     ----------
@@ -68,7 +71,7 @@ def characters(n: int = 400, random_state: Any = 0) -> Dataset:
     return Dataset(
         "characters",
         "Letters as images",
-        "A row is an image of a letter, 20 x 20 pixels of 0 and 1: moved, slanted, and 3 % of its pixels swapped.",
+        "A row is an image of a letter, 20 x 20 binary pixels, shifted and slanted, with 3 % of the pixels inverted.",
         "drawn by this package from ten letters of 5 x 7 strokes",
         {f"pixel_{i}_{j}": X[:, SIDE * i + j] for i in range(SIDE) for j in range(SIDE)},
         y,
@@ -79,13 +82,13 @@ def characters(n: int = 400, random_state: Any = 0) -> Dataset:
 def _image(letter: str, rng: np.random.Generator) -> Array:
     """One image of a letter."""
     strokes = np.array([[int(bit) for bit in row] for row in letter.split()])
-    large = strokes.repeat(_STROKE, axis=0).repeat(_STROKE, axis=1)
+    large = strokes.repeat(STROKE, axis=0).repeat(STROKE, axis=1)
     height, width = large.shape
-    slant = rng.uniform(-_SLANT / 2, _SLANT / 2)
-    top, left = rng.integers(0, SIDE - height + 1), rng.integers(_SLANT - 1, SIDE - width - _SLANT + 2)
+    slant = rng.uniform(-MAX_SLANT / 2, MAX_SLANT / 2)
+    top, left = rng.integers(0, SIDE - height + 1), rng.integers(MAX_SLANT - 1, SIDE - width - MAX_SLANT + 2)
     image = np.zeros((SIDE, SIDE))
     for i, row in enumerate(large):
         at = left + round(slant * (0.5 - i / height))
         image[top + i, at : at + width] = row
-    swapped = rng.random(image.shape) < _NOISE
-    return np.where(swapped, 1.0 - image, image)
+    is_inverted = rng.random(image.shape) < NOISE_SHARE
+    return np.where(is_inverted, 1.0 - image, image)

@@ -1,30 +1,31 @@
-"""A small image with training areas, made anew: four kinds of ground, four bands, and the truth at every pixel.
+"""A small synthetic image with training areas: four classes, four bands, and the true class of every pixel.
 
-Regions are painted by simple shapes (a lake, a wood, a village, fields), spectra are normal with covariances of their
-own, and one edge of the lake is mixed, so that a classifier has something to get wrong.
+Regions have simple shapes (a lake, a wood, a village, fields), spectra are normal with a covariance per class, and
+pixels at edges are mixed, so that classification is not trivial.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import numpy as np
 
 from ..dependencies import optional_module
 from ..results import Result, listed
-from .tables import Array
+from .tables import Array, RandomSeed
 
 _BANDS = ("blue", "green", "red", "near infrared")
 _CLASSES = ("field", "lake", "village", "wood")
-#: Mean digital number of each class in each band, and how far its pixels spread.
+#: Mean and standard deviation of the digital numbers of each class in each band.
 _MEANS = np.array([[62, 88, 84, 150], [58, 52, 38, 22], [105, 108, 116, 128], [40, 58, 42, 120]], dtype=float)
-_SPREAD = np.array([[12, 15, 18, 24], [8, 8, 7, 8], [22, 23, 24, 22], [9, 12, 11, 22]], dtype=float)
-#: How much of the spread is brightness, common to all bands.
-_BRIGHTNESS = 0.7
-#: Pixels of 10 m; the place is nobody's.
+_STDS = np.array([[12, 15, 18, 24], [8, 8, 7, 8], [22, 23, 24, 22], [9, 12, 11, 22]], dtype=float)
+#: The share of the standard deviation that is brightness, common to all bands.
+BRIGHTNESS: Final = 0.7
+#: Corner, pixel size in metres and coordinate system of an arbitrary place.
 _CORNER, _PIXEL, _CRS = (500_000.0, 5_000_000.0), 10.0, "EPSG:32633"
 #: Training areas in pixels of a scene of 96 rows and 128 columns: class, first row and column, rows and columns.
 _AREAS = (
@@ -38,14 +39,14 @@ _HEIGHT, _WIDTH = 96, 128
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scene(Result):
-    """An image whose classes are known, and training areas in it.
+    """An image with known classes and training areas.
 
     Attributes
     ----------
     bands : array of shape (n_bands, height, width)
         Digital numbers.
     truth : array of shape (height, width)
-        The code of the class of every pixel.
+        The class code of every pixel.
     classes : tuple of str
         Names of the classes by code.
     band_names : tuple of str
@@ -53,11 +54,11 @@ class Scene(Result):
     areas : tuple of (str, array)
         Training areas: a class, and the corners of a polygon as (column, row) in pixels.
     description : str
-        What it shows.
+        The contents of the image.
 
     See Also
     --------
-    scene : Makes one.
+    scene : Creates a scene.
     """
 
     bands: Array
@@ -89,13 +90,13 @@ class Scene(Result):
         sizes = [self.truth[rows, columns].size for rows, columns in cuts]
         return X.astype(float), np.repeat([label for label, _ in self.areas], sizes)
 
-    def write(self, folder: Any) -> dict[str, Path]:
-        """Write the image, the areas and the truth as files that any program for maps opens.
+    def write(self, folder: str | PathLike[str]) -> dict[str, Path]:
+        """Write the image, the areas and the truth as GeoTIFF and GeoJSON.
 
         Parameters
         ----------
         folder : path
-            Where to write ``scene.tif``, ``areas.geojson`` and ``truth.tif``.
+            The folder of ``scene.tif``, ``areas.geojson`` and ``truth.tif``.
 
         Returns
         -------
@@ -111,7 +112,7 @@ class Scene(Result):
             {
                 "type": "Feature",
                 "properties": {"class": label},
-                "geometry": {"type": "Polygon", "coordinates": [_on_the_map(corners)]},
+                "geometry": {"type": "Polygon", "coordinates": [_map_coordinates(corners)]},
             }
             for label, corners in self.areas
         ]
@@ -121,8 +122,8 @@ class Scene(Result):
         return paths
 
 
-def scene(random_state: Any = 0) -> Scene:
-    """A small image of a lake, a wood, a village and fields, with training areas and the truth.
+def scene(random_state: RandomSeed = 0) -> Scene:
+    """Create a small image of a lake, a wood, a village and fields, with training areas and the true classes.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def scene(random_state: Any = 0) -> Scene:
 
     See Also
     --------
-    discriminant.raster.classify_image : Makes a class map of an image.
+    discriminant.raster.classify_image : Classifies an image.
 
     Examples
     --------
@@ -151,11 +152,11 @@ def scene(random_state: Any = 0) -> Scene:
     0.94
     """
     rng = np.random.default_rng(random_state)
-    truth = _painted()
+    truth = _true_classes()
     noise = rng.normal(size=(_HEIGHT, _WIDTH, len(_BANDS)))
     shared = rng.normal(size=(_HEIGHT, _WIDTH, 1))
-    spread = _BRIGHTNESS * shared + np.sqrt(1 - _BRIGHTNESS**2) * noise
-    values = _mixed(_MEANS[truth]) + _SPREAD[truth] * spread
+    deviation = BRIGHTNESS * shared + np.sqrt(1 - BRIGHTNESS**2) * noise
+    values = _mixed(_MEANS[truth]) + _STDS[truth] * deviation
     bands = np.clip(values.round(), 1, 255).astype(np.uint8).transpose(2, 0, 1)
     areas = tuple((label, _corners(*place)) for label, *place in _AREAS)
     return Scene(
@@ -164,12 +165,12 @@ def scene(random_state: Any = 0) -> Scene:
         _CLASSES,
         _BANDS,
         areas,
-        "A lake, a wood and a village among fields. Pixels at the edges of regions are mixtures of both sides.",
+        "A lake, a wood and a village among fields. Pixels at the edges of regions are mixed.",
     )
 
 
-def _painted() -> Array:
-    """The class of every pixel: fields, and on them the other regions."""
+def _true_classes() -> Array:
+    """The class code of every pixel: fields, covered by the other regions."""
     row, column = np.mgrid[:_HEIGHT, :_WIDTH]
     truth = np.zeros((_HEIGHT, _WIDTH), dtype=np.intp)
     truth[((row - 76) / 22) ** 2 + ((column - 34) / 34) ** 2 < 1] = _CLASSES.index("wood")
@@ -179,7 +180,7 @@ def _painted() -> Array:
 
 
 def _mixed(means: Array) -> Array:
-    """Each pixel with a quarter of what its four neighbours send: edges are mixtures."""
+    """The means with 40 % of those of the four neighbours: pixels at edges are mixed."""
     padded = np.pad(means, ((1, 1), (1, 1), (0, 0)), mode="edge")
     around = (padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:]) / 4
     return 0.6 * means + 0.4 * around
@@ -196,8 +197,8 @@ def _inside(corners: Array) -> tuple[slice, slice]:
     return slice(top, bottom), slice(left, right)
 
 
-def _on_the_map(corners: Array) -> list[list[float]]:
-    """The ring of a polygon in metres."""
+def _map_coordinates(corners: Array) -> list[list[float]]:
+    """The closed ring of a polygon in metres."""
     ring = np.concatenate((corners, corners[:1]))
     return np.column_stack((_CORNER[0] + _PIXEL * ring[:, 0], _CORNER[1] - _PIXEL * ring[:, 1])).tolist()
 

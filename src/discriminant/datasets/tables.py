@@ -1,8 +1,8 @@
-"""Tables of the lecture notes: drawn from densities that are known, written down row by row, or published.
+"""Tables of the lecture notes: drawn from known densities, written down, or published.
 
-What the notes show in pictures only (avocado prices, classes in a row, classes that lie crosswise, rows far away) is
-drawn anew from normal distributions by a seeded generator; the densities come with the rows, so that what a model
-estimates can be held against the truth.
+Data that the notes show in pictures only (avocado prices, classes in a row, elongated classes, outlying rows) are drawn
+from normal distributions by a seeded generator. The densities come with the rows, so that estimates can be compared
+with the truth.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from ..results import Result, listed, several
 from ..theory.distributions import Gaussian
 
 Gate = Literal["and", "or", "xor"]
+#: What ``random_state`` takes.
+RandomSeed: TypeAlias = int | np.random.Generator
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -30,23 +32,23 @@ class Dataset(Result):
     Attributes
     ----------
     name, title, description, source : str
-        By which `load` knows it; what it is in a few words; what a row is, what the columns are, and what the data are
-        good for; where they come from, or how they were made.
+        The name for `load`; a short title; the rows, the columns and the purpose of the data; their origin, or how they
+        were made.
     data : dict of arrays
-        The columns by name, without that of the classes.
+        The columns by name, without the target.
     y : array of shape (n_rows,)
         The classes.
     target : str
-        The name of the column of classes.
+        The name of the class column.
     distributions : dict of Gaussian, optional
-        The density of each class, where the rows were drawn from one.
+        The density of each class, if the rows were drawn from densities.
     priors : dict of float, optional
-        The probability of each class, where it is known.
+        The probability of each class, if it is known.
 
     See Also
     --------
-    load : Makes one by its name.
-    worked_examples : What the notes ask about them.
+    load : Creates a dataset by name.
+    worked_examples : The questions of the notes about the data.
     """
 
     name: str
@@ -61,7 +63,7 @@ class Dataset(Result):
 
     @property
     def X(self) -> Array:
-        """The columns side by side, (n_rows, n_columns)."""
+        """The columns as a matrix of shape (n_rows, n_columns)."""
         return np.column_stack(list(self.data.values()))
 
     @property
@@ -85,28 +87,28 @@ class Dataset(Result):
 
 
 _DRAWN = "drawn by this package from the normal distributions that come with it"
+_Drawn = tuple[dict[str, Array], Array, str, dict[Any, Gaussian], dict[Any, float]]
 
 
 def _drawn(
-    words: tuple[str, str, str], columns: list[str], target: str, distributions: dict[Any, Gaussian], counts: list[int],
-    random_state: Any,
-) -> Dataset:  # fmt: skip
-    """So many rows of each class from its distribution; the priors are their shares."""
+    target: str, columns: list[str], distributions: dict[str, Gaussian], counts: list[int], random_state: RandomSeed
+) -> _Drawn:
+    """Rows of each class drawn from its distribution: columns, classes, target, distributions and priors."""
     rng = np.random.default_rng(random_state)
-    X = np.concatenate([_rows(law, n, rng) for law, n in zip(distributions.values(), counts, strict=True)])
+    draws = zip(distributions.values(), counts, strict=True)
+    X = np.concatenate([rng.multivariate_normal(law.mean, law.covariance, n) for law, n in draws])
     y = np.repeat(np.array(list(distributions)), counts)
-    name, title, description = words
     priors = {label: n / sum(counts) for label, n in zip(distributions, counts, strict=True)}
-    data = dict(zip(columns, X.T, strict=True))
-    return Dataset(name, title, description, _DRAWN, data, y, target, distributions, priors)
+    return dict(zip(columns, X.T, strict=True)), y, target, distributions, priors
 
 
-def _rows(law: Gaussian, n: int, rng: np.random.Generator) -> Array:
-    return rng.multivariate_normal(law.mean, law.covariance, n)
+def _equal_counts(n: int, n_classes: int) -> list[int]:
+    """Rows of each class of equal size, the first class with the remainder."""
+    return [n - (n_classes - 1) * (n // n_classes), *[n // n_classes] * (n_classes - 1)]
 
 
-def avocados(n: int = 500, random_state: Any = 0) -> Dataset:
-    """Prices of avocados, ordinary and organic: two normal densities that overlap.
+def avocados(n: int = 500, random_state: RandomSeed = 0) -> Dataset:
+    """Prices of ordinary and organic avocados: two overlapping normal densities.
 
     Parameters
     ----------
@@ -129,22 +131,62 @@ def avocados(n: int = 500, random_state: Any = 0) -> Dataset:
     >>> from discriminant.datasets import avocados
     >>> print(avocados())
     Prices of avocados: 500 rows, 1 column; kind: ordinary (300) and organic (200)
-    A row is an avocado, its price in dollars. No threshold on the price tells the kinds apart without error.
+    A row is an avocado, its price in dollars. No threshold on the price separates the kinds.
     Source: drawn by this package from the normal distributions that come with it
     """
     check_integer("n", n, 5)
-    words = (
-        "avocados",
-        "Prices of avocados",
-        "A row is an avocado, its price in dollars. No threshold on the price tells the kinds apart without error.",
-    )
     laws = {"ordinary": Gaussian([1.16], [[0.26**2]]), "organic": Gaussian([1.65], [[0.36**2]])}
     organic = round(0.4 * n)
-    return _drawn(words, ["price"], "kind", laws, [n - organic, organic], random_state)
+    return Dataset(
+        "avocados",
+        "Prices of avocados",
+        "A row is an avocado, its price in dollars. No threshold on the price separates the kinds.",
+        _DRAWN,
+        *_drawn("kind", ["price"], laws, [n - organic, organic], random_state),
+    )
 
 
-def two_normals(n: int = 400, random_state: Any = 0) -> Dataset:
-    """Two classes of one column, N(0, 1) and N(2, 1): everything about them is known.
+def avocado_weights(n: int = 500, random_state: RandomSeed = 0) -> Dataset:
+    """Weights of avocados, ordinary and organic: two normal densities with known values at 1.4.
+
+    Parameters
+    ----------
+    n : int, default=500
+        Rows; two fifths of them are organic.
+    random_state : int or numpy Generator, default=0
+        Draws the weights.
+
+    Returns
+    -------
+    Dataset
+        One column, ``weight``.
+
+    See Also
+    --------
+    avocados : Their prices.
+    worked_example : The decision about an avocado of weight 1.4, with and without costs.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import avocado_weights
+    >>> laws = avocado_weights().distributions
+    >>> {kind: round(float(law.log_density([[1.4]])[0]), 2) for kind, law in laws.items()}
+    {'ordinary': -1.05, 'organic': -0.43}
+    """
+    check_integer("n", n, 5)
+    laws = {"ordinary": Gaussian([0.96451], [[0.25**2]]), "organic": Gaussian([1.73506], [[0.25**2]])}
+    organic = round(0.4 * n)
+    return Dataset(
+        "avocado_weights",
+        "Weights of avocados",
+        "A row is an avocado with its weight. Densities at 1.4: 0.65 for organic avocados and 0.35 for ordinary ones.",
+        _DRAWN,
+        *_drawn("kind", ["weight"], laws, [n - organic, organic], random_state),
+    )
+
+
+def two_normals(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
+    """Two classes with one column, N(0, 1) and N(2, 1), of which all properties are known.
 
     Parameters
     ----------
@@ -156,11 +198,11 @@ def two_normals(n: int = 400, random_state: Any = 0) -> Dataset:
     Returns
     -------
     Dataset
-        With its distributions; the Bayes error is ``Phi(-1)``, 0.1587.
+        With its distributions. The Bayes error is ``Phi(-1)`` = 0.1587.
 
     See Also
     --------
-    discriminant.bayes_error : The least error any classifier can have.
+    discriminant.bayes_error : The lowest error rate of any classifier.
 
     Examples
     --------
@@ -171,18 +213,19 @@ def two_normals(n: int = 400, random_state: Any = 0) -> Dataset:
     Bayes error 0.158655 (exact)
     """
     check_integer("n", n, 2)
-    words = (
+    laws = {"first": Gaussian([0.0], [[1.0]]), "second": Gaussian([2.0], [[1.0]])}
+    return Dataset(
         "two_normals",
         "Two normal classes",
-        "Both classes have standard deviation 1 and means 0 and 2: the best threshold is 1, and 15.9 % of the rows lie "
-        "on the wrong side of it.",
+        "Both classes have standard deviation 1 and means 0 and 2: the optimal threshold is 1, with an error rate of "
+        "15.9 %.",
+        _DRAWN,
+        *_drawn("class", ["x"], laws, _equal_counts(n, 2), random_state),
     )
-    laws = {"first": Gaussian([0.0], [[1.0]]), "second": Gaussian([2.0], [[1.0]])}
-    return _drawn(words, ["x"], "class", laws, [n - n // 2, n // 2], random_state)
 
 
-def crossed_normals(n: int = 400, random_state: Any = 0) -> Dataset:
-    """Two long classes that lie crosswise to the line between their means: the case for Fisher's direction.
+def crossed_normals(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
+    """Two elongated classes, oblique to the line between their means: an example for Fisher's direction.
 
     Parameters
     ----------
@@ -198,7 +241,7 @@ def crossed_normals(n: int = 400, random_state: Any = 0) -> Dataset:
 
     See Also
     --------
-    discriminant.FisherDiscriminant : Finds the direction that tells them apart.
+    discriminant.FisherDiscriminant : Finds the direction that separates them.
 
     Examples
     --------
@@ -209,19 +252,20 @@ def crossed_normals(n: int = 400, random_state: Any = 0) -> Dataset:
     0.97
     """
     check_integer("n", n, 2)
-    words = (
-        "crossed_normals",
-        "Two long classes side by side",
-        "Projected on the line between their means the classes overlap, because they are long in that direction; on "
-        "Fisher's direction they do not.",
-    )
     covariance = [[3.0, 2.7], [2.7, 3.0]]
     laws = {"first": Gaussian([0.0, 0.0], covariance), "second": Gaussian([3.4, 0.8], covariance)}
-    return _drawn(words, ["x1", "x2"], "class", laws, [n - n // 2, n // 2], random_state)
+    return Dataset(
+        "crossed_normals",
+        "Two elongated classes",
+        "Projected on the line between their means the classes overlap, because their variance is large in that "
+        "direction; on Fisher's direction they do not.",
+        _DRAWN,
+        *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 2), random_state),
+    )
 
 
-def three_in_a_row(n: int = 300, random_state: Any = 0) -> Dataset:
-    """Three classes in a row, of which least squares hides the middle one.
+def three_in_a_row(n: int = 300, random_state: RandomSeed = 0) -> Dataset:
+    """Three classes in a row: least squares masks the middle one.
 
     Parameters
     ----------
@@ -237,7 +281,7 @@ def three_in_a_row(n: int = 300, random_state: Any = 0) -> Dataset:
 
     See Also
     --------
-    discriminant.LeastSquaresClassifier : Hardly ever answers the middle class.
+    discriminant.LeastSquaresClassifier : Hardly ever predicts the middle class.
 
     Examples
     --------
@@ -250,19 +294,20 @@ def three_in_a_row(n: int = 300, random_state: Any = 0) -> Dataset:
     np.int64(100)
     """
     check_integer("n", n, 3)
-    words = (
-        "three_in_a_row",
-        "Three classes in a row",
-        "The means lie on a line. The indicator of the middle class is no linear function of the columns, so least "
-        "squares masks it; LDA does not.",
-    )
     covariance = 0.8 * np.eye(2)
     laws = {label: Gaussian([at, at], covariance) for label, at in (("left", -4.0), ("middle", 0.0), ("right", 4.0))}
-    return _drawn(words, ["x1", "x2"], "class", laws, [n - 2 * (n // 3), n // 3, n // 3], random_state)
+    return Dataset(
+        "three_in_a_row",
+        "Three classes in a row",
+        "The means are on a line. The indicator of the middle class is not a linear function of the columns, so that "
+        "least squares masks it; LDA does not.",
+        _DRAWN,
+        *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 3), random_state),
+    )
 
 
-def triangle(n: int = 150, random_state: Any = 0) -> Dataset:
-    """Three classes around a centre: one against the rest and one against one leave regions without an answer.
+def triangle(n: int = 150, random_state: RandomSeed = 0) -> Dataset:
+    """Three classes around a centre: one-vs-rest and one-vs-one have ambiguous regions.
 
     Parameters
     ----------
@@ -278,7 +323,7 @@ def triangle(n: int = 150, random_state: Any = 0) -> Dataset:
 
     See Also
     --------
-    discriminant.OneVsRest : Says which rows are ambiguous.
+    discriminant.OneVsRest : Reports ambiguous rows.
 
     Examples
     --------
@@ -287,26 +332,27 @@ def triangle(n: int = 150, random_state: Any = 0) -> Dataset:
     ['x1', 'x2']
     """
     check_integer("n", n, 3)
-    words = (
-        "triangle",
-        "Three classes around a centre",
-        "Each class can be told from the two others by a line; in the middle none of the three lines claims a point, "
-        "and near the edges two of them do.",
-    )
     means = {"north": (0.0, 2.2), "south-west": (-2.0, -1.2), "south-east": (2.0, -1.2)}
     laws = {label: Gaussian(mean, 0.55 * np.eye(2)) for label, mean in means.items()}
-    return _drawn(words, ["x1", "x2"], "class", laws, [n - 2 * (n // 3), n // 3, n // 3], random_state)
+    return Dataset(
+        "triangle",
+        "Three classes around a centre",
+        "A line separates each class from the two others. In the middle no class is predicted, and near the edges two "
+        "are.",
+        _DRAWN,
+        *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 3), random_state),
+    )
 
 
-def far_rows(n: int = 80, far: int = 10, random_state: Any = 0) -> Dataset:
-    """Two classes that a line separates, and rows of one of them far away on its own side.
+def far_rows(n: int = 80, far: int = 10, random_state: RandomSeed = 0) -> Dataset:
+    """Two linearly separable classes, with outlying rows of one class on its own side.
 
     Parameters
     ----------
     n : int, default=80
         Rows near the boundary, half of them of each class.
     far : int, default=10
-        Rows of the second class far away.
+        Outlying rows of the second class.
     random_state : int or numpy Generator, default=0
         Draws the rows.
 
@@ -317,7 +363,7 @@ def far_rows(n: int = 80, far: int = 10, random_state: Any = 0) -> Dataset:
 
     See Also
     --------
-    discriminant.LeastSquaresClassifier : Gives rows that are "too correct" a say.
+    discriminant.LeastSquaresClassifier : Is affected by rows far on the correct side.
 
     Examples
     --------
@@ -336,17 +382,17 @@ def far_rows(n: int = 80, far: int = 10, random_state: Any = 0) -> Dataset:
     y = np.array(["first"] * (n // 2) + ["second"] * (n // 2 + far))
     return Dataset(
         "far_rows",
-        "Two classes and rows far away",
-        "The rows far away are on the right side of any sensible boundary. Squared error punishes them for being too "
-        "far on that side, and turns the boundary; the likelihood of logistic regression does not.",
-        "drawn by this package: two normal classes side by side, and a far cluster",
+        "Two classes with outlying rows",
+        "The outlying rows are far on the correct side of any sensible boundary. Squared error penalises their "
+        "distance and rotates the boundary; the likelihood of logistic regression does not.",
+        "drawn by this package: two normal classes and a distant cluster",
         {"x1": X[:, 0], "x2": X[:, 1]},
         y,
     )
 
 
-def curved(n: int = 120, random_state: Any = 0) -> Dataset:
-    """Two classes whose boundary is a curve, with some labels wrong: too few powers underfit, too many overfit.
+def curved(n: int = 120, random_state: RandomSeed = 0) -> Dataset:
+    """Two classes with a curved boundary and label noise: low degrees underfit, high degrees overfit.
 
     Parameters
     ----------
@@ -362,7 +408,7 @@ def curved(n: int = 120, random_state: Any = 0) -> Dataset:
 
     See Also
     --------
-    discriminant.LogisticRegression : Takes powers of columns by a formula.
+    discriminant.LogisticRegression : Fits powers of columns with a formula.
 
     Examples
     --------
@@ -379,19 +425,19 @@ def curved(n: int = 120, random_state: Any = 0) -> Dataset:
         "curved",
         "Two classes with a curved boundary",
         "The class is 1 above a parabola and 0 below it; 12 % of the labels are swapped. A line underfits, a "
-        "polynomial of degree 2 is right, and of high degrees follows the swapped labels.",
+        "polynomial of degree 2 is correct, and high degrees fit the swapped labels.",
         "drawn by this package: uniform in a square",
         {"x1": X[:, 0], "x2": X[:, 1]},
         y,
     )
 
 
-#: What the functions answer for 00, 01, 10 and 11.
+#: The values of the functions for 00, 01, 10 and 11.
 _GATES: dict[str, tuple[int, int, int, int]] = {"and": (-1, -1, -1, 1), "or": (-1, 1, 1, 1), "xor": (-1, 1, 1, -1)}
 
 
 def logic_gate(gate: Gate = "and") -> Dataset:
-    """AND, OR or XOR of two bits, labels -1 and +1: the first examples of the perceptron, and the one it cannot learn.
+    """AND, OR or XOR of two bits with labels -1 and +1; the perceptron cannot learn XOR.
 
     Parameters
     ----------
@@ -419,7 +465,7 @@ def logic_gate(gate: Gate = "and") -> Dataset:
     return Dataset(
         gate,
         f"{gate.upper()} of two bits",
-        "The four inputs of a logic gate and its answer as -1 and +1."
+        "The four inputs of a logic gate and its output as -1 and +1."
         + (" No line separates the classes." if gate == "xor" else " A line separates the classes."),
         "the definition",
         {"x1": np.array([0.0, 0.0, 1.0, 1.0]), "x2": np.array([0.0, 1.0, 0.0, 1.0])},
@@ -429,7 +475,7 @@ def logic_gate(gate: Gate = "and") -> Dataset:
 
 
 def six_rows() -> Dataset:
-    """Six rows of one column whose classes overlap: logistic regression by hand.
+    """Six rows of one column with overlapping classes: logistic regression by hand.
 
     Returns
     -------
@@ -449,14 +495,14 @@ def six_rows() -> Dataset:
     return Dataset(
         "six_rows",
         "Six rows",
-        "Small enough to follow every iteration by hand; the classes overlap, so the maximum likelihood exists.",
+        "Every iteration can be computed by hand. The classes overlap, so that the maximum likelihood exists.",
         "written down for this package",
         {"x": np.arange(1.0, 7.0)},
         np.array([0, 0, 1, 0, 1, 1]),
     )
 
 
-#: (class, sex, age): those who died, and those who survived.
+#: (class, sex, age): the numbers of deaths and of survivors.
 _TITANIC = {
     ("first", "male", "child"): (0, 5), ("second", "male", "child"): (0, 11), ("third", "male", "child"): (35, 13),
     ("first", "female", "child"): (0, 1), ("second", "female", "child"): (0, 13),

@@ -1,4 +1,4 @@
-"""From probabilities to actions: posteriors, costs, abstaining, and prior shift."""
+"""Decisions from posterior probabilities: costs, rejection, thresholds, and prior shift."""
 
 from ..dependencies import attach_stub
 

@@ -1,82 +1,83 @@
-"""Costs of actions: rows are true classes, columns are actions, whatever form they come in."""
+"""Cost matrices: rows are true classes, columns are actions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, Frame, MatrixLike
 from ..data import as_frame, label_array
 from ..errors import InputError, ParameterError
-from ..results import plain, quoted, suggestion
+from ..results import plain, quoted
+
+#: The power of the distance between ordered classes in costs of this name.
+DISTANCE_POWERS: Final = {"absolute": 1, "squared": 2}
+#: Costs as users have them: an array, a frame, ``{true: {predicted: cost}}`` or ``{(true, predicted): cost}``.
+CostsLike: TypeAlias = (
+    "MatrixLike | Mapping[Hashable, Mapping[Hashable, float]] | Mapping[tuple[Hashable, Hashable], float]"
+)
 
 _ORIENTATION = "Rows are true classes, columns are actions"
 
 
 @dataclass(frozen=True)
 class CostTable:
-    """Costs of shape (K, A), or (n_rows, K, A) where every row has its own; names where they were given."""
+    """Costs of shape (K, A), or (n_rows, K, A) if every row has its own, with optional names."""
 
     values: Array
-    classes: list[Any] | None
-    actions: list[Any] | None
+    classes: Sequence[Hashable] | None
+    actions: Sequence[Hashable] | None
 
     def aligned(self, classes: Array) -> tuple[Array, list[Any]]:
-        """The costs with their true classes in this order, and the actions."""
+        """The costs with true classes in this order, and the actions."""
         wanted = [plain(label) for label in classes]
         n_classes, n_actions = self.values.shape[-2:]
         if self.classes is not None:
             self._refuse_other_classes(wanted)
         elif n_classes != len(wanted):
-            message = f"costs has {n_classes} rows and {n_actions} columns for the {len(wanted)} classes {wanted}. "
-            remedy = " It fits transposed: give costs.T." if n_actions == len(wanted) else ""
+            message = f"costs has shape ({n_classes}, {n_actions}); expected a row for each of the classes {wanted}. "
+            remedy = " Use costs.T." if n_actions == len(wanted) else ""
             raise ParameterError(f"{message}{_ORIENTATION}.{remedy}")
         given = self.classes or wanted
         if self.actions is None and n_actions != n_classes:
             raise ParameterError(
-                f"costs has {n_actions} columns for {n_classes} classes {given}, so the actions are not the "
-                f"classes: name them with actions=[...]. {_ORIENTATION}."
+                f"costs has {n_actions} columns for {n_classes} classes {given}. {_ORIENTATION}. Name the actions with "
+                "actions=[...]."
             )
-        # Where actions have no names they are the classes, in the order of the columns.
+        # Actions without names are the classes, in the order of the columns.
         order = [given.index(label) for label in wanted]
-        return (self.values if given == wanted else self.values[..., order, :]), self.actions or given
+        return (self.values if given == wanted else self.values[..., order, :]), list(self.actions or given)
 
-    def _refuse_other_classes(self, wanted: list[Any]) -> None:
+    def _refuse_other_classes(self, wanted: list[Hashable]) -> None:
         assert self.classes is not None
-        missing = [label for label in wanted if label not in self.classes]
-        unknown = [label for label in self.classes if label not in wanted]
-        if not missing and not unknown:
+        if set(wanted) == set(self.classes):
             return
-        # Where no row is a class and every class is a column, the two sides were exchanged.
-        if len(unknown) == len(self.classes) and self.actions is not None and set(wanted) <= set(self.actions):
-            raise ParameterError(
-                f"costs looks transposed: its columns {self.actions} are the classes, its rows {self.classes} are not. "
-                f"{_ORIENTATION}: the entry [k, j] is the cost of action j when the truth is k. Transpose it, or give "
-                "its rows the names of the classes."
-            )
-        are = "a row {}, which is not a class" if len(unknown) == 1 else "rows {}, which are not classes"
-        wrong = [f"has {are.format(quoted(unknown))}"] if unknown else []
-        wrong += [f"misses the true class {quoted(missing)}"] if missing else []
-        near = suggestion(str(unknown[0]), map(str, missing)) if unknown else ""
+        is_transposed = self.actions is not None and set(wanted) <= set(self.actions)
+        remedy = " Its columns are the classes: use costs.T." if is_transposed else ""
         raise ParameterError(
-            f"costs {' and '.join(wrong)}.{near} Its rows: {quoted(self.classes, 10)}; classes: {quoted(wanted, 10)}. "
-            f"{_ORIENTATION}."
+            f"costs has the rows {quoted(self.classes, 10)}; the classes are {quoted(wanted, 10)}. {_ORIENTATION}."
+            f"{remedy}"
         )
 
 
-def read_costs(costs: Any, actions: Any = None, classes: Any = None) -> CostTable:
-    """The costs as a table, with the names that come with them or are given.
+def read_costs(costs: CostsLike, actions: ArrayLike | None = None, classes: ArrayLike | None = None) -> CostTable:
+    """The costs as a table, with names from the data or the parameters.
 
     >>> read_costs({"ill": {"treat": 0, "wait": 10}, "healthy": {"treat": 1, "wait": 0}}).values
     array([[ 0., 10.],
            [ 1.,  0.]])
     """
     named_actions = None if actions is None else _names("actions", actions)
+    if isinstance(costs, str):
+        if classes is None or named_actions is not None:
+            raise ParameterError(f"costs={costs!r} needs the order of the classes, without actions. Set classes=[...].")
+        return distance_costs(costs, [*_names("classes", classes)])
     if isinstance(costs, Mapping):
         table = _from_mapping(costs)
     elif (frame := as_frame(costs)) is not None:
@@ -86,22 +87,38 @@ def read_costs(costs: Any, actions: Any = None, classes: Any = None) -> CostTabl
     if named_actions is None or table.actions is None:
         return table
     if set(named_actions) != set(table.actions):
-        raise ParameterError(f"costs has the actions {table.actions}, but actions={named_actions}. {_ORIENTATION}.")
+        raise ParameterError(
+            f"costs has the actions {table.actions}, but actions={named_actions}. {_ORIENTATION}. Omit actions."
+        )
     places = [table.actions.index(action) for action in named_actions]
     return CostTable(table.values[..., places], table.classes, named_actions)
 
 
-def _names(what: str, given: Any) -> list[Any]:
+def distance_costs(kind: str, order: list[Any]) -> CostTable:
+    """Costs that grow with the distance, in classes, between the true and the predicted one: "absolute" or "squared".
+
+    >>> distance_costs("squared", ["low", "medium", "high"]).values
+    array([[0., 1., 4.],
+           [1., 0., 1.],
+           [4., 1., 0.]])
+    """
+    if kind not in DISTANCE_POWERS:
+        raise ParameterError(f"costs must be a table, 'absolute' or 'squared', got {kind!r}.")
+    place = np.arange(len(order), dtype=np.float64)
+    return CostTable(np.abs(np.subtract.outer(place, place)) ** DISTANCE_POWERS[kind], order, order)
+
+
+def _names(what: str, given: ArrayLike) -> list[Any]:
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ParameterError(f"{what} must be a list of names, got {given!r}.")
     listed = [plain(label) for label in given]
     repeated = [label for i, label in enumerate(listed) if label in listed[:i]]
     if repeated:
-        raise ParameterError(f"{what} names {repeated[0]!r} more than once: {listed}.")
+        raise ParameterError(f"{what} contains {repeated[0]!r} more than once: {listed}. Name each once.")
     return listed
 
 
-def _from_array(costs: Any, actions: list[Any] | None, classes: list[Any] | None) -> CostTable:
+def _from_array(costs: CostsLike, actions: list[Hashable] | None, classes: list[Hashable] | None) -> CostTable:
     try:
         values = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -114,18 +131,15 @@ def _from_array(costs: Any, actions: list[Any] | None, classes: list[Any] | None
     for name, axis, names in (("classes", -2, classes), ("actions", -1, actions)):
         if names is not None and values.shape[axis] != len(names):
             fits = classes is not None and actions is not None and values.shape[-2:] == (len(actions), len(classes))
-            remedy = " It fits transposed: give costs.T." if fits else ""
-            raise ParameterError(
-                f"costs has {values.shape[-2]} rows and {values.shape[-1]} columns, but {name}={names}. "
-                f"{_ORIENTATION}.{remedy}"
-            )
+            remedy = " Use costs.T." if fits else ""
+            raise ParameterError(f"costs has shape {values.shape[-2:]}, but {name}={names}. {_ORIENTATION}.{remedy}")
     if not np.isfinite(values).all():
         place = np.argwhere(~np.isfinite(values))[0]
         k, j = int(place[-2]), int(place[-1])
         true, action = (classes[k] if classes else k), (actions[j] if actions else j)
         raise ParameterError(
-            f"costs must be finite numbers: true class {true!r}, action {action!r} has {values[tuple(place)]:g}. For "
-            "what must never be done give a cost far above the others."
+            f"costs must be finite numbers: true class {true!r}, action {action!r} has {values[tuple(place)]:g}. For a "
+            "forbidden action use a cost far above the others."
         )
     return CostTable(values, classes, actions)
 
@@ -147,12 +161,14 @@ def _from_mapping(costs: Mapping[Any, Any]) -> CostTable:
     actions = list(dict.fromkeys(plain(action) for _, action in pairs))
     for true, action in product(classes, actions):
         if (true, action) not in pairs and true != action:
-            raise ParameterError(f"costs does not say what the action {action!r} costs when the truth is {true!r}.")
-    # Being right costs nothing unless it is said.
+            raise ParameterError(
+                f"costs has no entry for the action {action!r} and the true class {true!r}. Give a cost for each pair; "
+                "only correct decisions may be omitted."
+            )
     return _from_array([[pairs.get((true, action), 0.0) for action in actions] for true in classes], actions, classes)
 
 
-def _from_frame(frame: Any) -> CostTable:
+def _from_frame(frame: Frame) -> CostTable:
     index = nw.maybe_get_index(frame)
     if index is None:
         classes, frame = frame[:, 0].to_list(), frame[:, 1:]
@@ -160,24 +176,24 @@ def _from_frame(frame: Any) -> CostTable:
         classes = list(index)
     named, actions = _names("classes", classes), _names("actions", frame.columns)
     by_text = {str(label): label for label in named}
-    # Frames that only know text call class 1 '1'.
+    # Frames with text column names call class 1 '1'.
     if not set(named) & set(actions) and set(by_text) <= set(actions):
         actions = [by_text.get(action, action) for action in actions]
     return _from_array(frame.to_numpy(), actions, named)
 
 
-def class_written(text: Any, classes: Sequence[Any]) -> Any:
-    """The class that is written like this, or the only one that is but for capitals; the text itself where none is."""
+def class_written(text: Hashable, classes: Sequence[Hashable]) -> Any:
+    """The class with this text, or the only one that differs in case only; the text itself if there is none."""
     written = str(text)
     exact = [label for label in classes if str(label) == written]
     folded = [label for label in classes if str(label).casefold() == written.strip().casefold()]
     return exact[0] if exact else folded[0] if len(folded) == 1 else text
 
 
-def read_cost_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:
-    """The costs of a file as ``{true class: {action: cost}}``; classes are recognised by how they are written.
+def read_cost_file(path: str, classes: Sequence[Hashable]) -> dict[Any, dict[Any, float]]:
+    """The costs in a file as ``{true class: {action: cost}}``, with classes matched by their text.
 
-    True classes stand in the first column of the file, actions in its header, costs in the cells.
+    The first column of the file contains the true classes, its header the actions.
     """
     from ..tables import open_table
 
@@ -192,12 +208,12 @@ def read_cost_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, flo
         for action, cost in zip(actions, row, strict=True):
             if isinstance(cost, bool) or not isinstance(cost, (int, float)):
                 raise InputError(
-                    f"{path}: the cost of {action!r} when the truth is {label!r} must be a number, got {cost!r}. True "
-                    "classes stand in the first column, what is decided in the header."
+                    f"{path}: the cost of action {action!r} for true class {label!r} must be a number, got {cost!r}. "
+                    "Expected true classes in the first column and actions in the header."
                 )
             costs[label][class_written(action, classes)] = float(cost)
     if not costs or not actions:
-        raise InputError(f"{path} holds no costs: true classes stand in the first column, what is decided in others.")
+        raise InputError(f"{path} contains no costs. Expected true classes in the first column, actions in the header.")
     try:
         read_costs(costs).aligned(label_array(list(classes)))
     except ParameterError as error:
@@ -206,14 +222,14 @@ def read_cost_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, flo
 
 
 def costs_in_words(costs: Mapping[Any, Mapping[Any, float]], most: int = 4) -> str:
-    """How costs were read, so that a table written the other way round is noticed."""
-    told = [
-        f"{action!r} when the truth is {true!r} costs {cost:g}"
+    """The costs as a sentence, which makes a transposed table visible."""
+    texts = [
+        f"{cost:g} for {action!r} if the true class is {true!r}"
         for true, row in costs.items()
         for action, cost in row.items()
         if cost
     ]
-    more = f", and {len(told) - most} more" if len(told) > most else ""
+    more = f"; and {len(texts) - most} more" if len(texts) > most else ""
     others = list(dict.fromkeys(action for row in costs.values() for action in row if action not in costs))
-    beside = f" Decided beside the classes: {quoted(others)}." if others else ""
-    return f"Costs: {'; '.join(told[:most])}{more}.{beside}"
+    extra = f" Actions that are not classes: {quoted(others)}." if others else ""
+    return f"Costs: {'; '.join(texts[:most])}{more}.{extra}"

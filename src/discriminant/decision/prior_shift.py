@@ -1,12 +1,11 @@
-"""Class priors of a place where only unlabelled rows are known, from their posteriors.
+"""Estimation of class priors in a target population from unlabelled rows (prior shift).
 
-Two estimates. Where posteriors are exact (known densities) the priors of highest likelihood (Saerens, Latinne &
-Decaestecker 2002), with the test and the intervals of the likelihood ratio. Where a classifier was fitted, its
-posteriors differ from the true ones by chance and by overfitting, which that likelihood does not know: on 200 training
-rows its test of no change rejected 19 to 68 % of true hypotheses. There, scores of held-out training rows are the
-standard that scores of the new rows are compared with: refitted on folds, a classifier gives every class a mean score
-on rows it was not fitted to, and the priors are the shares at which these make up the mean of the new rows. That is
-unbiased for any scores, so that the classifier need not be calibrated, and its variance is that of two samples' means.
+There are two estimates. If posteriors are exact (known densities), priors are estimated by maximum likelihood (Saerens,
+Latinne & Decaestecker 2002), with likelihood-ratio test and intervals. The posteriors of a fitted classifier have
+estimation error, which this likelihood ignores: with 200 training rows its test of no shift rejected 19 to 68 % of true
+hypotheses. For a classifier, scores of the new rows are therefore compared with held-out scores of the training rows:
+the priors are the weights at which the classes' mean held-out scores reproduce the mean score of the new rows. This is
+unbiased for any scores, so that the classifier need not be calibrated, and has the variance of two sample means.
 """
 
 from __future__ import annotations
@@ -17,32 +16,46 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq, nnls
 from scipy.special import chdtrc, chdtri, fdtrc, ndtri
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
-from ..arrays import Array
-from ..data import check_integer, check_number, check_weights, codes_among
+from ..arrays import Array, MatrixLike, ProbabilisticClassifier
+from ..data import check_number, check_weights, codes_among
 from ..errors import DegenerateDataError, InputError, ParameterError, warn
 from ..folds import repeated_folds
 from ..results import Result, p_value, plain
 from .posteriors import Posterior, kept_priors, posterior
 
-#: Information below this share of the whole is rounding.
-_FLAT = 1e-14
+#: Information below this share of its trace is rounding.
+INFORMATION_ROUNDING: Final = 1e-14
 #: Variance of scores below this share of the largest is rounding.
 FLAT_SCORE_VARIANCE: Final = 1e-10
-#: With fewer training rows of a class the variance of its scores is not known well enough.
+#: Minimum number of training rows of a class to estimate the variance of its scores.
 MIN_CLASS_ROWS: Final = 10
 
+#: Number of refits of the classifier: more folds have larger training parts and cost time.
+FOLDS: Final = 10
+#: Gap to the maximum of the mean log-likelihood at which iterations stop: for the estimate, and for the many points of
+#: a profile.
+TOLERANCE: Final = 1e-10
+PROFILE_TOLERANCE: Final = 1e-9
+#: Newton steps usually converge in tens of iterations.
+MAX_ITERATIONS: Final = 1_000
+
 UNKNOWN_ERROR: Final = (
-    "no intervals or test: the error of the fitted model is not known. Use estimate_priors(model, X, training=(X, y)), "
-    "or exact=True where posteriors are those of known densities"
+    "no intervals or test, because the error of the fitted model is unknown. Use estimate_priors(model, X, "
+    "training=(X, y)), or exact=True for posteriors of known densities"
 )
 
+#: Wider intervals are omitted: they are truncated at 0 or 1 and covered in up to 98.5 % of samples.
+MAX_INTERVAL_WIDTH: Final = 0.5
+
 UNINFORMATIVE: Final = "the classifier does not separate the classes well enough to estimate priors"
+TOO_WIDE: Final = "intervals wider than half of the range are omitted"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,20 +66,19 @@ class PriorEstimate(Result):
     ----------
     classes, priors : arrays of shape (K,)
     low, high : arrays of shape (K,)
-        Ends of the confidence interval of each prior; NaN where there is none.
+        Confidence limits of each prior; NaN if unknown or wider than half of the range.
     level : float
-        Of the intervals.
+        Confidence level.
     p_value : float
-        Of the test that the priors are still those of the training rows; NaN where there is none.
+        P-value of the test that the priors equal those of the training data; NaN if unknown.
     covariance : array of shape (K, K)
-        Of the estimates; NaN where it is not known.
+        Covariance of the estimates; NaN if unknown.
     note : str
-        Why there are no intervals or no test, or how they were made.
+        Reason for missing intervals and tests.
     log_likelihood : float
-        Of the rows at the priors of highest likelihood, against the training priors, given the posteriors: 0 means that
-        those fit as well as any.
+        Maximum log-likelihood of the rows relative to that of the training priors; 0 if those are optimal.
     gap : float
-        The mean log-likelihood of the rows is at most this far below its maximum.
+        Bound on the distance of the mean log-likelihood from its maximum.
     n_iter : int
     """
 
@@ -84,7 +96,7 @@ class PriorEstimate(Result):
 
     @property
     def standard_errors(self) -> Array:
-        """The standard error of each prior; NaN for estimates of 0 and 1, which an interval describes better."""
+        """The standard error of each prior; NaN for estimates of 0 and 1."""
         inside = (self.priors > 0) & (self.priors < 1)
         return np.where(inside, np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)), np.nan)
 
@@ -99,68 +111,55 @@ class PriorEstimate(Result):
             for label, prior, low, high in rows
         ]
         level = "" if np.isnan(self.low).all() else f" ({100 * self.level:g} % intervals)"
-        test = f" Test of no change: {p_value(self.p_value, name='p')}." if not math.isnan(self.p_value) else ""
+        test = f" Test of no prior shift: {p_value(self.p_value, name='p')}." if not math.isnan(self.p_value) else ""
         note = f" Note: {self.note}." if self.note else ""
         return f"Estimated priors{level}: {', '.join(listed)}.{test}{note}"
 
 
 def estimate_priors(
-    posterior: Any,
-    X: Any = None,
+    posterior: Posterior | ProbabilisticClassifier,
+    X: MatrixLike | None = None,
     training: tuple[Any, ...] | None = None,
     *,
     exact: bool = False,
     level: float = 0.95,
-    n_folds: int = 10,
-    random_state: int = 0,
-    tol: float = 1e-10,
-    max_iter: int = 1000,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> PriorEstimate:
-    """The class priors of unlabelled rows, where only the shares of the classes differ from the training rows.
+    """Estimate the class priors of unlabelled rows under prior shift.
 
-    With a fitted classifier, ``X`` and ``training`` the classifier is refitted on folds of the training rows. The
-    priors are the shares at which the mean scores of held-out training rows of each class (their posteriors, moved
-    towards the new priors) make up the mean score of the new rows. Intervals invert a score test, as Fieller's do; the
-    test of no change compares the mean scores of both samples (Hotelling). Both include the sampling error of the
-    training rows, and neither needs calibrated probabilities.
+    With a fitted classifier, ``X`` and ``training``, the classifier is refitted on folds of the training data. The
+    priors are the weights at which the mean held-out scores of the classes (posteriors, shifted towards the new priors)
+    reproduce the mean score of the new rows. Intervals invert a score test, like Fieller's; the test of no prior shift
+    compares the mean scores of both samples (Hotelling). Both include the sampling error of the training data, and do
+    not require calibrated probabilities.
 
-    With a `Posterior` the priors are those under which the rows are most likely: ``sum_i log sum_k p_ik new_k / old_k``
-    is maximised by the EM iteration of Saerens, Latinne and Decaestecker (2002), or a Newton step among the priors of 0
-    or more where it leads higher. Intervals and the test, by the likelihood ratio, are given where the posteriors are
-    ``exact``.
+    With a `Posterior`, the priors maximise the likelihood ``sum_i log sum_k p_ik new_k / old_k`` by the EM iteration of
+    Saerens, Latinne and Decaestecker (2002) with Newton steps. Likelihood-ratio intervals and test are available if the
+    posteriors are ``exact``.
 
     Parameters
     ----------
     posterior : Posterior, or fitted classifier
-        A posterior has the priors of the training rows.
+        A posterior includes the training priors.
     X : array-like or frame, optional
-        The unlabelled rows, for a classifier.
+        Unlabelled rows, for a classifier.
     training : tuple (X, y) or (X, y, sample_weight), optional
-        The rows that the classifier was fitted to, a random sample, with their labels and frequencies.
+        Training data of the classifier, a random sample, with labels and frequencies.
     exact : bool, default=False
-        Whether a posterior comes from known densities, such as those of `BayesClassifier`, rather than a fitted model.
+        Whether the posterior is that of known densities, such as `BayesClassifier`, and not of a fitted model.
     level : float, default=0.95
-        Of the intervals.
-    n_folds : int, default=10
-        How often the classifier is refitted.
-    random_state : int, default=0
-        For the folds.
-    tol : float, default=1e-10
-        Bound on the distance from the maximum, in mean log-likelihood, to stop at.
-    max_iter : int, default=1000
-        Iterations to stop after, with a warning.
+        Confidence level.
     sample_weight : array-like of shape (n_rows,), optional
         Frequencies of the unlabelled rows.
 
     Returns
     -------
     PriorEstimate
-        With intervals and a test of no change, where the error of the posteriors is known.
+        With intervals and a test of no prior shift, if the error of the posteriors is known.
 
     See Also
     --------
-    Posterior.with_priors : Moves probabilities to the priors found.
+    Posterior.with_priors : Posteriors under the estimated priors.
 
     References
     ----------
@@ -177,36 +176,33 @@ def estimate_priors(
     >>> field = X[1::2][y[1::2] != 0]
     >>> print(estimate_priors(model, field, training=(X[::2], y[::2])))
     Estimated priors (95 % intervals): 0 0.0000 (0.0000 to 0.0713), 1 0.5193 (0.3577 to 0.6713),
-    2 0.4807 (0.3287 to 0.6423). Test of no change: p = 0.0013.
+    2 0.4807 (0.3287 to 0.6423). Test of no prior shift: p = 0.0013.
     """
-    check_number("tol", tol, least=0, open_below=True)
     check_number("level", level, 0, 1, open_below=True)
-    check_integer("max_iter", max_iter, 1)
     if training is None:
-        return _most_likely_estimate(posterior, sample_weight, tol, max_iter, level, exact)
+        return _most_likely_estimate(posterior, sample_weight, level, exact)
     if X is None or isinstance(posterior, Posterior):
         raise ParameterError(
-            "training= needs a fitted classifier and the unlabelled rows: estimate_priors(model, X, training=(X, y))."
+            "training requires a fitted classifier and unlabelled rows. Use estimate_priors(model, X, training=(X, y))."
         )
-    check_integer("n_folds", n_folds, 2)
     sample = _TrainingSample.of(posterior, training)
     found = sample.posterior(posterior, X)
-    likeliest = _most_likely_estimate(found, sample_weight, tol, max_iter, level, exact=False)
-    # Scores between both priors tell classes apart that are rare or absent in either place.
-    scored = sample.held_out(posterior, X, sample_weight, (likeliest.priors + sample.shares) / 2, n_folds, random_state)
+    likeliest = _most_likely_estimate(found, sample_weight, level, exact=False)
+    # Scores under intermediate priors also distinguish classes that are rare in either population.
+    scored = sample.held_out(posterior, X, sample_weight, (likeliest.priors + sample.shares) / 2)
     return scored.estimate(likeliest, level)
 
 
 def _most_likely_estimate(
-    posterior: Any, sample_weight: Any, tol: float, max_iter: int, level: float, exact: bool
+    posterior: Posterior | ProbabilisticClassifier, sample_weight: ArrayLike | None, level: float, exact: bool
 ) -> PriorEstimate:
-    """The priors of highest likelihood; where posteriors are exact, with intervals and a test."""
-    ratio, share, total = _likelihood_ratios(posterior, sample_weight)
-    priors, gap, n_iter = _most_likely(ratio, share, posterior.priors / posterior.priors.sum(), tol, max_iter)
-    if gap > tol:
+    """The maximum-likelihood priors; with intervals and test if posteriors are exact."""
+    known = _with_training_priors(posterior)
+    ratio, share, total = _likelihood_ratios(known, sample_weight)
+    priors, gap, n_iter = _most_likely(ratio, share, known.priors / known.priors.sum(), TOLERANCE)
+    if gap > TOLERANCE:
         warn(
-            f"estimate_priors stopped after {max_iter} iterations with a gap of {gap:.2g} in mean log-likelihood, "
-            f"above tol={tol:g}. Raise max_iter.",
+            f"estimate_priors did not converge. Iterations: {n_iter}, gap in mean log-likelihood: {gap:.2g}.",
             ConvergenceWarning,
         )
     highest, K = total * _value(ratio, share, priors), len(priors)
@@ -219,11 +215,11 @@ def _most_likely_estimate(
             low[k], high[k] = _profile_ends(_profile(ratio, share, priors, k, total), float(priors[k]), least)
     note = "" if exact else UNKNOWN_ERROR
     ends = (low, high, level, p, covariance, note)
-    return PriorEstimate(posterior.classes, priors, *ends, max(highest, 0.0), max(gap, 0.0), n_iter)
+    return PriorEstimate(known.classes, priors, *ends, max(highest, 0.0), max(gap, 0.0), n_iter)
 
 
 def _profile(ratio: Array, share: Array, priors: Array, k: int, total: float) -> Callable[[float], float]:
-    """The log-likelihood of rows at each prior of class k, the most likely one over those of the others."""
+    """The profile log-likelihood of the prior of class k, maximised over the other priors."""
     others = np.delete(ratio, k, axis=1)
     start = np.delete(priors, k) + 1e-3
     start /= start.sum()
@@ -231,14 +227,14 @@ def _profile(ratio: Array, share: Array, priors: Array, k: int, total: float) ->
     def value(prior: float) -> float:
         mixed = prior * ratio[:, [k]] + (1 - prior) * others
         if not mixed.any(axis=1).all():
-            return -math.inf  # some row can only be of another class
-        return total * _value(mixed, share, _most_likely(mixed, share, start, 1e-9, 200)[0])
+            return -math.inf  # some row can only belong to another class
+        return total * _value(mixed, share, _most_likely(mixed, share, start, PROFILE_TOLERANCE)[0])
 
     return value
 
 
 def _profile_ends(value: Callable[[float], float], best: float, least: float) -> tuple[float, float]:
-    """Where the profile falls to ``least`` on both sides of its maximum; 0 and 1 where it does not."""
+    """The limits where the profile equals ``least``; 0 and 1 if it is larger everywhere."""
     ends = []
     for end in (0.0, 1.0):
         reached = end == best or value(end) >= least
@@ -248,7 +244,7 @@ def _profile_ends(value: Callable[[float], float], best: float, least: float) ->
 
 @dataclass(frozen=True)
 class _TrainingSample:
-    """Labelled rows that a classifier was fitted to."""
+    """The training data of a classifier."""
 
     X: Any
     y: Array
@@ -256,10 +252,12 @@ class _TrainingSample:
     weight: Array | None
 
     @classmethod
-    def of(cls, model: Any, training: tuple[Any, ...]) -> Self:
+    def of(cls, model: ProbabilisticClassifier, training: tuple[Any, ...]) -> Self:
         """The rows, with labels among the classes of the model."""
         if not isinstance(training, tuple) or len(training) not in (2, 3):
-            raise ParameterError("training must be (X, y) or (X, y, sample_weight), the rows the model was fitted to.")
+            raise ParameterError(
+                "training must be (X, y) or (X, y, sample_weight). Give the training data of the model."
+            )
         X, y = training[:2]
         codes = codes_among("y", y, model.classes_)
         weight = check_weights(training[2] if len(training) == 3 else None, len(codes))
@@ -267,8 +265,8 @@ class _TrainingSample:
         if counts.min() < MIN_CLASS_ROWS:
             label = plain(model.classes_[np.argmin(counts)])
             raise DegenerateDataError(
-                f"Class {label!r} has {counts.min():g} training rows. How much its posteriors vary is not known from "
-                f"fewer than {MIN_CLASS_ROWS}: estimate_priors(posterior(model, X)) gives the priors without intervals."
+                f"Class {label!r} has {counts.min():g} training rows; intervals require at least {MIN_CLASS_ROWS}. Use "
+                "estimate_priors(posterior(model, X)) for priors without intervals."
             )
         return cls(X, np.asarray(model.classes_)[codes], codes, weight)
 
@@ -278,24 +276,21 @@ class _TrainingSample:
 
     @property
     def shares(self) -> Array:
-        """Of the classes."""
+        """The class shares."""
         counts = np.bincount(self.codes, weights=self.weights)
         return counts / counts.sum()
 
-    def posterior(self, model: Any, X: Any) -> Posterior:
-        """The posterior of rows by a model, whose priors are the shares of the classes unless it has kept others."""
+    def posterior(self, model: ProbabilisticClassifier, X: MatrixLike) -> Posterior:
+        """The posterior of rows by a model; its priors are the class shares unless the model stores them."""
         return posterior(model, X, self.shares if kept_priors(model) is None else None)
 
     def held_out(
-        self, model: Any, X: Any, sample_weight: Any, priors: Array, n_folds: int, random_state: int
+        self, model: ProbabilisticClassifier, X: Any, sample_weight: ArrayLike | None, priors: Array
     ) -> _HeldOutScores:
-        """The posteriors under ``priors`` of training rows by models that were not fitted to them.
-
-        They are differences from the mean that the same model gives to the new rows: what it adds to both is lost.
-        """
+        """Held-out posteriors of the training rows under ``priors``, minus the same model's mean of the new rows."""
         K, weight = len(priors), check_weights(sample_weight, len(X) if hasattr(X, "__len__") else X.shape[0])
         scores, total, products = np.empty((len(self.codes), K)), 0.0, np.zeros((K, K))
-        splits = repeated_folds(self.codes, n_folds, random_state, most=1)
+        splits = repeated_folds(self.codes, FOLDS, 0, most=1)
         for train, held in splits:
             frequency = {} if self.weight is None else {"sample_weight": self.weight[train]}
             refitted = clone(model).fit(_safe_indexing(self.X, train), self.y[train], **frequency)
@@ -312,13 +307,12 @@ class _TrainingSample:
 
 @dataclass(frozen=True)
 class _HeldOutScores:
-    """Scores of labelled rows as differences from the mean score of ``n_new`` new rows.
+    """Held-out scores of labelled rows minus the mean score of ``n_new`` new rows.
 
-    ``fitting`` is the part of a score's variance that comes from the training rows of its model, by the jackknife. It
-    matters beyond the variance of the scores because a row held out by one model is a training row of the others. In
-    a linear discriminant a held-out mean of class k and its score are then correlated by the rows of class k: for
-    shares v and 1 - v of two classes with n1 and n0 rows the variance grows by ``fitting (v / n1 - (1 - v) / n0)^2 /
-    (1 / n1 + 1 / n0)``, by nothing at the shares of the training rows.
+    ``fitting`` is the jackknife variance of a score due to the training data of its model. It adds to the variance of
+    means because a held-out row is a training row of the other models. In a linear discriminant, for shares v and 1 - v
+    of two classes with n1 and n0 rows, the variance increases by ``fitting (v / n1 - (1 - v) / n0)^2 / (1 / n1 +
+    1 / n0)``, which is 0 at the shares of the training data.
     """
 
     scores: Array
@@ -328,11 +322,11 @@ class _HeldOutScores:
     fitting: Array
 
     def estimate(self, likeliest: PriorEstimate, level: float) -> PriorEstimate:
-        """The priors at which the classes' mean scores make up the mean of the new rows, which is 0."""
+        """The priors at which the classes' mean scores average to that of the new rows, which is 0."""
         counts = np.bincount(self.codes, weights=self.weights)
         K, members = len(counts), [self.codes == k for k in range(len(counts))]
         means = np.stack([np.average(self.scores[own], axis=0, weights=self.weights[own]) for own in members])
-        # Combinations of the scores whose mean is 1 for one class and 0 for the others; the last row is a constant.
+        # Linear combinations of the scores with mean 1 for one class and 0 for the others; the last row is a constant.
         system = np.column_stack((means, np.ones(K)))
         combined = np.linalg.lstsq(system, np.eye(K), rcond=1e-8)[0]
         raw = combined[-1]
@@ -346,7 +340,9 @@ class _HeldOutScores:
         low, high = np.transpose(ends)
         priors = np.clip(raw, 0.0, None)
         priors /= priors.sum()
-        note = "" if (high - low < 1).any() else UNINFORMATIVE
+        wide = high - low > MAX_INTERVAL_WIDTH
+        low[wide] = high[wide] = np.nan
+        note = UNINFORMATIVE if wide.all() else TOO_WIDE if wide.any() else ""
         covariance = self._covariance(values, members, priors, counts)
         return replace(
             likeliest, priors=priors, low=low, high=high, p_value=self._p_value(), covariance=covariance, note=note
@@ -355,10 +351,10 @@ class _HeldOutScores:
     def _interval(
         self, k: int, raw: Array, variance: Array, counts: Array, fitting: float, level: float
     ) -> tuple[float, float]:
-        """The priors of class k that a score test does not reject, its variance being that under the prior tested.
+        """The priors of class k that a score test with the variance under the tested prior does not reject.
 
-        A prior v makes the variance of a row's score ``v var_k + (1 - v) var_others + v (1 - v)``; the classes' own
-        means vary, too. The ends are the roots of a quadratic function (Wilson's where scores are 0 and 1).
+        Under prior v the variance of a row's score is ``v var_k + (1 - v) var_others + v (1 - v)``; the class means
+        have sampling error, too. The limits are roots of a quadratic (Wilson's interval for scores 0 and 1).
         """
         others = np.arange(len(raw)) != k
         share = np.clip(raw[others], 1e-12, None)
@@ -378,7 +374,7 @@ class _HeldOutScores:
         return tuple(np.clip(ends, 0.0, 1.0).tolist())
 
     def _covariance(self, values: Array, members: list[Array], priors: Array, counts: Array) -> Array:
-        """Of the estimated priors."""
+        """The covariance of the estimated priors."""
         K = len(priors)
         within = np.stack([np.cov(values[own].T, aweights=self.weights[own], ddof=0).reshape(K, K) for own in members])
         mixed = np.tensordot(priors, within, 1) + np.diag(priors) - np.outer(priors, priors)
@@ -395,35 +391,42 @@ class _HeldOutScores:
         return float(fdtrc(rank, n - rank, statistic * (n - rank) / (rank * (n - 1))))
 
 
-def _likelihood_ratios(posterior: Any, sample_weight: Any) -> tuple[Array, Array, float]:
-    """``p_ik / old_k`` of each row, its share of the weight, and the weight of all."""
+def _with_training_priors(posterior: Posterior | ProbabilisticClassifier) -> Posterior:
+    """The posterior; raises an error if its training priors are unknown."""
     if not isinstance(posterior, Posterior) or posterior.priors is None:
         raise ParameterError(
-            "estimate_priors needs a Posterior with the priors of the training rows: Posterior(probabilities, classes, "
-            "priors) or posterior(model, X, priors=...)."
+            "estimate_priors requires a Posterior with training priors. Use Posterior(probabilities, classes, priors) "
+            "or posterior(model, X, priors=...)."
         )
+    return posterior
+
+
+def _likelihood_ratios(posterior: Posterior, sample_weight: ArrayLike | None) -> tuple[Array, Array, float]:
+    """``p_ik / old_k`` of each row, its share of the weight, and the weight of all."""
     possible = posterior.priors > 0
     ratio = np.where(possible, posterior.probabilities / np.where(possible, posterior.priors, 1.0), 0.0)
     if not ratio.any(axis=1).all():
         row = int(np.argmin(ratio.any(axis=1)))
-        raise InputError(f"Row {row} has probability 0 for every class with a positive training prior.")
+        raise InputError(
+            f"Row {row} has probability 0 for every class with a positive training prior. Drop it, or check the priors."
+        )
     weight = check_weights(sample_weight, len(posterior))
     weight = np.ones(len(posterior)) if weight is None else weight
     return ratio, weight / weight.sum(), float(weight.sum())
 
 
-def _most_likely(ratio: Array, share: Array, priors: Array, tol: float, max_iter: int) -> tuple[Array, float, int]:
-    """The priors of highest likelihood, the bound on their distance from it, and the iterations taken."""
-    for iteration in range(max_iter + 1):
-        # The gradient of the mean log-likelihood; the maximum is where no entry is above 1.
+def _most_likely(ratio: Array, share: Array, priors: Array, tol: float) -> tuple[Array, float, int]:
+    """The maximum-likelihood priors, a bound on the gap of the mean log-likelihood, and the number of iterations."""
+    for iteration in range(MAX_ITERATIONS + 1):
+        # The gradient of the mean log-likelihood; at the maximum no entry exceeds 1.
         slope = (share / (ratio @ priors)) @ ratio
         gap = float(slope.max() - 1)
-        if gap <= tol or iteration == max_iter:
+        if gap <= tol or iteration == MAX_ITERATIONS:
             break
-        # The better of a step of EM, which always rises, and a Newton step, which ends the iteration.
+        # The better of an EM step, which always increases the likelihood, and a Newton step, which converges fast.
         steps = [priors * slope, _newton_priors(_information(ratio, share, priors), slope)]
         priors = max((step / step.sum() for step in steps if step.any()), key=lambda step: _value(ratio, share, step))
-    # Priors that EM only brings ever closer to 0 are 0: the likelihood rises as they go.
+    # Priors that EM only decreases towards 0 are set to 0.
     kept = np.where((priors < tol) & (slope < 1), 0.0, priors)
     return kept / kept.sum(), gap, iteration
 
@@ -434,12 +437,12 @@ def _value(ratio: Array, share: Array, priors: Array) -> float:
 
 
 def _newton_priors(information: Array, slope: Array) -> Array:
-    """Where the quadratic approximation is highest among priors of 0 or more; some may be exactly 0.
+    """The maximiser of the quadratic approximation over non-negative priors.
 
-    That the priors sum to 1 is left to a term ``-sum(priors)``, which does not move the maximum (Kim, Carbonetto,
-    Stephens and Anitescu, 2020): what remains is a least-squares problem with non-negative unknowns.
+    The constraint that priors sum to 1 is replaced by a term ``-sum(priors)``, which does not change the maximum (Kim,
+    Carbonetto, Stephens and Anitescu, 2020), so that it is a non-negative least-squares problem.
     """
-    ridge = _FLAT * np.trace(information) * np.eye(len(slope))
+    ridge = INFORMATION_ROUNDING * np.trace(information) * np.eye(len(slope))
     root = np.linalg.cholesky(information + ridge)
     return nnls(root.T, np.linalg.solve(root, 2 * slope - 1))[0]
 
@@ -450,14 +453,14 @@ def _information(ratio: Array, share: Array, priors: Array) -> Array:
 
 
 def _covariance(ratio: Array, share: Array, priors: Array) -> Array:
-    """The inverse information of one row on the simplex of the classes present."""
+    """The inverse mean information on the simplex of classes with positive priors."""
     present = np.flatnonzero(priors > 0)
-    # Orthonormal directions in which entries change but their sum does not, one a column.
+    # Orthonormal directions (columns) that keep the sum of the priors.
     contrasts = np.linalg.svd(np.ones((1, len(present))))[2][1:].T
     information = _information(ratio[:, present], share, priors[present])
     values, axes = np.linalg.eigh(contrasts.T @ information @ contrasts)
-    told_apart = (values > _FLAT * np.trace(information)).all()
-    inverse = (axes / values) @ axes.T if told_apart else np.full_like(axes, np.nan)
+    is_regular = (values > INFORMATION_ROUNDING * np.trace(information)).all()
+    inverse = (axes / values) @ axes.T if is_regular else np.full_like(axes, np.nan)
     out = np.zeros((len(priors), len(priors)))
     out[np.ix_(present, present)] = contrasts @ inverse @ contrasts.T
     return out

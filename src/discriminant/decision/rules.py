@@ -1,15 +1,16 @@
-"""Decisions from posteriors: most probable, most likely, of least expected cost; abstaining, and reasons in words."""
+"""Decision rules for posteriors: MAP, maximum likelihood and minimum risk, with rejection, and their explanation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, MatrixLike, PerClass
 from ..data import (
     as_rows,
     check_choice,
@@ -31,28 +32,27 @@ ABSTAIN = "abstain"
 
 @dataclass(frozen=True)
 class DecisionProblem:
-    """A posterior and what each action costs under each class.
+    """A posterior with the costs of each action under each class.
 
-    With ``costs`` None they are 0 for the right class and 1 for the others, and the risk of a class is ``1 - p``: the
-    choice is then the largest p itself, not the smallest of some rounded sums. The number of an action beyond the
-    costed ones stands for abstaining.
+    If ``costs`` is None, costs are 0 for the true class and 1 for the others; the risk of a class is ``1 - p``, and the
+    largest p is chosen, without rounding. The action index after the last costed one means abstaining.
     """
 
     posterior: Posterior
     costs: Array | None
     costed: list[Any]
     reject_cost: float | None
-    thresholds: Array | None  #: the least probability of the class that an action names; 0 where it names none
+    thresholds: Array | None  #: minimum probability of the class of each action; 0 for actions that are not classes
 
     @property
     def actions(self) -> Array:
-        """All actions that can be chosen; abstaining comes last."""
+        """All possible actions, with abstaining last."""
         if self.reject_cost is not None or self.thresholds is not None:
             return label_array([*self.costed, ABSTAIN])
         return self.posterior.classes if self.costs is None else label_array(self.costed)
 
     def risks(self) -> Array:
-        """The expected cost of every action that has costs, for each row."""
+        """The expected cost of every action with costs, for each row."""
         n_costed = len(self.costed)
         out = np.empty((len(self.posterior), n_costed + (self.reject_cost is not None)))
         out[:, n_costed:] = self.reject_cost or 0.0
@@ -64,7 +64,7 @@ class DecisionProblem:
         return out
 
     def chosen(self) -> Array:
-        """The number of the chosen action of each row."""
+        """The index of the chosen action of each row."""
         out = np.empty(len(self.posterior), dtype=np.intp)
 
         def write(block: Array, where: slice) -> None:
@@ -79,7 +79,7 @@ class DecisionProblem:
         return replace(self, posterior=self.posterior[i], costs=costs)
 
     def realised(self, codes: Array) -> Array:
-        """What the chosen action of each row costs, given the codes of the true classes."""
+        """The realised cost of the chosen action of each row, given the codes of the true classes."""
         chosen = self.chosen()
         abstained = chosen == len(self.costed)
         if self.reject_cost is None and abstained.any():
@@ -100,15 +100,15 @@ class DecisionProblem:
 
     @property
     def named(self) -> Array:
-        """The code of the class that each costed action names, -1 for an action that is not a class."""
+        """The class code of each costed action, -1 for actions that are not classes."""
         codes = {plain(label): k for k, label in enumerate(self.posterior.classes)}
         return np.array([codes.get(action, -1) for action in self.costed])
 
     def reached(self, p: Array) -> Array:
-        """Which costed actions the thresholds allow."""
+        """Which costed actions reach their thresholds."""
         if self.thresholds is None:
             return np.ones((len(p), len(self.costed)), dtype=bool)
-        # The last column is for actions that name no class.
+        # The last column is for actions that are not classes.
         certain = np.column_stack((p, np.ones(len(p))))
         return certain[:, self.named] >= self.thresholds
 
@@ -117,7 +117,7 @@ class DecisionProblem:
         return 1.0 if self.costs is None else 0.0
 
     def _relative(self, p: Array, where: slice) -> Array:
-        """The risk of each costed action, less `_base`."""
+        """The risk of each costed action minus `_base`."""
         if self.costs is None:
             return -p
         return p @ self.costs if self.costs.ndim == 2 else np.einsum("nk,nka->na", p, self.costs[where])
@@ -127,7 +127,7 @@ class DecisionProblem:
         if self.thresholds is not None:
             risk = np.where(self.reached(p), risk, np.inf)
         best = risk.argmin(axis=1)
-        # Abstaining wins ties; without a cost it is left for rows where nothing else is allowed.
+        # Abstaining wins ties; without a cost it is used only if no other action is allowed.
         limit = np.inf if self.reject_cost is None else self.reject_cost - self._base
         best[limit <= risk[np.arange(len(p)), best]] = len(self.costed)
         return best
@@ -135,33 +135,32 @@ class DecisionProblem:
 
 def _no_cost_of_abstaining(row: int) -> ParameterError:
     return ParameterError(
-        f"Row {row} reaches no threshold, so the decision abstains, and abstaining has no cost: give reject_cost=."
+        f"Row {row} reaches no threshold and is rejected, but the cost of rejection is unknown. Give reject_cost."
     )
 
 
-#: Classes and actions named in the text; there may be many more.
-_NAMED = 5
+#: Classes listed in the text of an explanation.
+MAX_LISTED_CLASSES: Final = 5
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Result):
-    """Why an action won, and how far the probabilities may move before another one does.
+    """The chosen action for one row, its alternatives, and the probabilities at which the decision changes.
 
-    The probabilities move along a line: what one class loses another gains, the others stay. The two are the class
-    that speaks most for the action and the one that speaks most for its runner-up; with two classes there is no other
-    line.
+    Sensitivity is computed along a line on which probability moves from one class to another: from the class with the
+    largest contribution in favour of the action to the one most in favour of the runner-up.
 
     Attributes
     ----------
-    action : the action chosen
-    probabilities : dict of the class probabilities
-    risks : dict of the expected cost of every action that has costs
-    runner_up : the next best action that is allowed, or None
-    refused : actions of lower risk whose class does not reach its threshold
+    action : the chosen action
+    probabilities : dict of class probabilities
+    risks : dict of the expected costs of all actions with costs
+    runner_up : the next best allowed action, or None
+    refused : actions with lower risk whose class does not reach its threshold
     losing, gaining : the two classes of the line
-    holds : (low, high), the probabilities of ``gaining`` between which the action stays the same
-    below, above : the actions that follow beyond them; None where the line ends first
-    basis : what the probabilities rest on, where that is not the posterior as it was given
+    holds : (low, high), the range of the probability of ``gaining`` with the same decision
+    below, above : the actions outside this range; None if the line ends first
+    basis : the basis of the probabilities, if they are not the given posterior
     """
 
     action: Any
@@ -178,7 +177,7 @@ class Explanation(Result):
 
     @property
     def threshold(self) -> float | None:
-        """The probability of ``gaining`` at which the decision changes against ``losing``; None if it never does."""
+        """The probability of ``gaining`` above which the decision changes; None if it does not."""
         return None if self.above is None else self.holds[1]
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -190,38 +189,37 @@ class Explanation(Result):
     def _choice(self) -> str:
         risk = self.risks.get(self.action)
         text = f"Decision: {self.action}, " + (
-            "because no class reaches its threshold" if risk is None else f"with expected cost {risk:.4g}"
+            "no class reaches its threshold" if risk is None else f"expected cost {risk:.4g}"
         )
         if self.runner_up is not None:
             text += f"; next best: {self.runner_up}, {self.risks[self.runner_up]:.4g}"
         if self.refused:
             listed = ", ".join(f"{action} ({self.risks[action]:.4g})" for action in self.refused)
-            text += f". Below the threshold: {listed}"
+            text += f". Rejected because of thresholds: {listed}"
         return text + "."
 
     def _evidence(self) -> str:
         ranked = sorted(self.probabilities.items(), key=lambda item: -item[1])
-        listed = ", ".join(f"{label} {p:.4g}" for label, p in ranked[:_NAMED])
-        rest = sum(p for _, p in ranked[_NAMED:])
-        return f"Probabilities{self.basis and ' ' + self.basis}: {listed}" + (
-            f", others {rest:.4g}." if len(ranked) > _NAMED else "."
-        )
+        listed = ", ".join(f"{label} {p:.4g}" for label, p in ranked[:MAX_LISTED_CLASSES])
+        rest = sum(p for _, p in ranked[MAX_LISTED_CLASSES:])
+        others = f", others {rest:.4g}" if len(ranked) > MAX_LISTED_CLASSES else ""
+        return f"Probabilities{self.basis and ' ' + self.basis}: {listed}{others}."
 
     def _limits(self) -> str:
         name, (low, high) = f"P({self.gaining})", self.holds
-        now = f" (now {self.probabilities[self.gaining]:.4g})"
+        now = f" (current: {self.probabilities[self.gaining]:.4g})"
         start = "" if self.below is None else f" from {low:.4g}"
         end = "" if self.above is None else f" {'to' if start else 'up to'} {high:.4g}"
         sides = ("below", self.below), ("above", self.above)
         beyond = ", ".join(f"{side}: {action}" for side, action in sides if action is not None)
-        text = f"for {name}{start}{end}{now}; {beyond}" if beyond else f"whatever {name} is{now}"
+        text = f"for {name}{start}{end}{now}; {beyond}" if beyond else f"for every {name}{now}"
         if len(self.probabilities) == 2:
-            return f"It holds {text}."
-        return f"With probability moving between {self.losing} and {self.gaining} alone, it holds {text}."
+            return f"Same decision {text}."
+        return f"Same decision if only {self.losing} and {self.gaining} change: {text}."
 
 
 def explanation(problem: DecisionProblem, basis: str = "") -> Explanation:
-    """Why the action of a problem of one row won; ``basis`` says what its probabilities rest on."""
+    """The explanation of the decision for a single row; ``basis`` describes its probabilities."""
     actions = [plain(action) for action in problem.actions]
     p, chosen, risks = problem.posterior.probabilities[0], int(problem.chosen()[0]), problem.risks()[0]
     ranked = [int(j) for j in np.argsort(risks, kind="stable") if j != chosen]
@@ -249,14 +247,14 @@ def explanation(problem: DecisionProblem, basis: str = "") -> Explanation:
 
 
 def _cost_matrix(problem: DecisionProblem) -> Array:
-    """The costs of all actions, abstaining among them; 0 where it has no cost."""
+    """The costs of all actions including abstaining, which costs 0 if no cost is given."""
     n_classes = len(problem.posterior.classes)
     costs = 1.0 - np.eye(n_classes) if problem.costs is None else problem.costs
     return np.column_stack((costs, np.full(n_classes, problem.reject_cost or 0.0)))
 
 
 def _line(problem: DecisionProblem, p: Array, winner: int, rival: int) -> tuple[int, int]:
-    """The class that speaks most for the winner against its rival, and the one that speaks most for the rival."""
+    """The class with the largest contribution in favour of the winner, and the class most in favour of the rival."""
     costs = _cost_matrix(problem)
     favour = costs[:, rival] - costs[:, winner]
     gaining = int(np.argmin(favour))
@@ -266,13 +264,12 @@ def _line(problem: DecisionProblem, p: Array, winner: int, rival: int) -> tuple[
 
 
 def _change(problem: DecisionProblem, p: Array, source: int, target: int) -> tuple[float, int | None]:
-    """How much probability has to move from one class to another until another action is chosen, and which.
+    """The probability that has to move from one class to another to change the decision, and the new action.
 
-    The decision can only change where the risks of two actions meet, or where a class crosses its threshold; between
-    such points it is constant.
+    The decision can only change where two risks are equal or a class crosses its threshold.
     """
     stops = _possible_changes(problem, p, source, target)
-    if len(stops) == 1:  # the source has nothing to give
+    if len(stops) == 1:  # the source has probability 0
         return 0.0, None
     middles = (stops[1:] + stops[:-1]) / 2
     moved = np.tile(p, (len(middles), 1))
@@ -286,7 +283,7 @@ def _change(problem: DecisionProblem, p: Array, source: int, target: int) -> tup
 
 
 def _possible_changes(problem: DecisionProblem, p: Array, source: int, target: int) -> Array:
-    """Amounts, from nothing to all that the source has, at which the decision may change."""
+    """Amounts, from 0 to the probability of the source, at which the decision may change."""
     costs = _cost_matrix(problem)
     first, second = np.triu_indices(costs.shape[1], 1)
     difference = costs[:, first] - costs[:, second]
@@ -306,36 +303,36 @@ Rule = Literal["prior", "map", "ml", "risk"]
 class Decision:
     """A rule that turns posterior probabilities into actions.
 
-    The risk of action j is its expected cost ``R(j) = sum_k costs[k, j] p(k)``; the action of least risk is chosen, the
-    first of several that tie. Without costs a wrong class costs 1 and the right one 0, which makes it the most
-    probable class.
+    The risk of action j is its expected cost ``R(j) = sum_k costs[k, j] p(k)``. The action of minimum risk is chosen,
+    the first in case of ties. Without costs, misclassification costs 1, and the most probable class is chosen.
 
     Parameters
     ----------
-    costs : array (K, A) or (n_rows, K, A), dict or frame, optional
-        Rows are true classes, columns are actions: ``costs[k, j]`` is what action j costs when the truth is k. Named as
-        ``{true: {action: cost}}``, ``{(true, action): cost}`` (being right costs 0 unless said), or a frame
-        whose index (in polars: first column) holds the true classes. Three dimensions: each row has its own costs.
+    costs : array (K, A) or (n_rows, K, A), dict, frame, "absolute" or "squared", optional
+        ``costs[k, j]`` is the cost of action j if the true class is k. With names: ``{true: {action: cost}}``,
+        ``{(true, action): cost}`` (correct decisions cost 0 by default), or a frame with the true classes as index
+        (polars: first column). Three dimensions: costs for each row. By name: the distance between ordered classes, or
+        its square; ``classes`` then has them in order.
     actions : list, optional
-        Names of the columns of an array; needed where there are not as many actions as classes.
+        Names of the columns of an array; required if there are not as many actions as classes.
     rule : "prior", "map", "ml" or "risk", optional
-        Which decision: the class of highest prior whatever the row, of highest posterior, of highest likelihood
-        (posterior divided by prior), or of least expected cost. Default: "risk" with costs, else "map".
+        The class of highest prior, of highest posterior, of highest likelihood (posterior divided by prior), or the
+        action of minimum expected cost. Default: "risk" with costs, else "map".
     priors : array-like or dict, optional
-        Shares of the classes where decisions are made, if they are not those of the training rows.
+        Class priors in the target population, if they differ from those of the training data.
     reject_cost : float, optional
-        Makes "abstain" an action that costs this much whatever the truth. It wins ties.
+        Adds the action "abstain" with this cost for every true class. It wins ties.
     thresholds : float, array-like or dict, optional
-        A class is chosen only if its probability reaches its threshold; otherwise the next best that does, and if none
-        does, "abstain". A dict may leave classes out.
+        Minimum probability of a class to be chosen. If no class reaches its threshold, the decision is "abstain". A
+        dict may omit classes.
     classes : array-like, optional
-        What the rows of a cost array and the columns of an array of probabilities stand for. Default: the classes of
-        the posterior, or 0, ..., K - 1.
+        Class labels of the rows of a cost array and of the columns of an array of probabilities. Default: the classes
+        of the posterior, or 0, ..., K - 1.
 
     See Also
     --------
-    DecisionClassifier : Puts it behind a model.
-    Posterior : The probabilities that it takes.
+    DecisionClassifier : Applies a decision rule to a model.
+    Posterior : The input of a decision rule.
 
     References
     ----------
@@ -343,7 +340,7 @@ class Decision:
 
     Examples
     --------
-    An avocado is organic with probability 0.5532; calling an ordinary one organic costs 2, the reverse 1:
+    An avocado is organic with probability 0.5532; deciding 'organic' for an ordinary one costs 2, the reverse 1:
 
     >>> posterior = Posterior([[0.5532, 0.4468]], classes=["organic", "ordinary"])
     >>> decision = Decision({("ordinary", "organic"): 2, ("organic", "ordinary"): 1})
@@ -370,37 +367,37 @@ class Decision:
         if self.classes is not None:
             object.__setattr__(self, "classes", class_array(self.classes))
         if self.costs is None and self.actions is not None:
-            raise ParameterError(f"actions={self.actions!r} needs costs that say what each action costs.")
+            raise ParameterError(f"actions={self.actions!r} requires costs. Give the cost of each action.")
         table = None if self.costs is None else read_costs(self.costs, self.actions, self.classes)
         object.__setattr__(self, "_table", table)
         if self.classes is not None:
             self._checked_for(self.classes)
 
-    def decide(self, posterior: Any) -> Array:
+    def decide(self, posterior: Posterior | MatrixLike) -> Array:
         """The action for each row.
 
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            Class probabilities of the rows to decide.
+            Class probabilities of the rows.
 
         Returns
         -------
         array of shape (n_rows,)
-            Classes, other actions, or "abstain".
+            Classes, other actions or "abstain".
         """
         problem = self._problem(posterior)
         return problem.actions[problem.chosen()]
 
-    def risk(self, posterior: Any) -> Array:
+    def risk(self, posterior: Posterior | MatrixLike) -> Array:
         """The expected cost of every action for each row, columns in the order of `actions_for`.
 
-        Thresholds do not change risks, only which actions are allowed. Abstaining has a column if it has a cost.
+        Thresholds restrict actions but do not change risks. Abstaining has a column if it has a cost.
 
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            What is known of each row, before priors are changed.
+            Class probabilities of the rows, before changing priors.
 
         Returns
         -------
@@ -409,8 +406,8 @@ class Decision:
         """
         return self._problem(posterior).risks()
 
-    def actions_for(self, classes: Any) -> Array:
-        """All actions this decision can take when the classes are these; "abstain" comes last.
+    def actions_for(self, classes: ArrayLike) -> Array:
+        """All possible actions for these classes, with "abstain" last.
 
         Parameters
         ----------
@@ -427,13 +424,15 @@ class Decision:
         nowhere = Posterior(equal_priors(known)[None], known)
         return DecisionProblem(nowhere, costs, costed, self.reject_cost, thresholds).actions
 
-    def total_risk(self, posterior: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The mean cost of the decisions: expected by the posterior, or realised where the true labels are given.
+    def total_risk(
+        self, posterior: Posterior | MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The mean cost of the decisions: expected under the posterior, or realised if true labels are given.
 
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            Class probabilities, of the rows that ``y`` labels if it is given.
+            Class probabilities of the rows.
         y : array-like of shape (n_rows,), optional
             True classes.
         sample_weight : array-like of shape (n_rows,), optional
@@ -453,61 +452,60 @@ class Decision:
             cost = problem.realised(codes)
         return float(np.average(cost, weights=check_weights(sample_weight, len(cost))))
 
-    def explain(self, posterior: Any, row: int = 0) -> Explanation:
-        """Why the action of one row won, and at which probability it would change; prints in words.
+    def explain(self, posterior: Posterior | MatrixLike, row: int = 0) -> Explanation:
+        """Explain the decision for one row: alternatives, and probabilities at which it changes.
 
         Parameters
         ----------
         posterior : Posterior, array or frame
-            Class probabilities; or the K of a single row.
+            Class probabilities, or the K probabilities of a single row.
         row : int, default=0
-            Which row of them.
+            Index of the row.
 
         Returns
         -------
         Explanation
-            Prints in words.
+            Prints as text.
         """
-        single = not isinstance(posterior, Posterior) and np.ndim(posterior) == 1
-        problem = self._problem(np.atleast_2d(posterior) if single else posterior)
+        single = not isinstance(posterior, Posterior) and np.asarray(posterior).ndim == 1
+        problem = self._problem(np.atleast_2d(np.asarray(posterior)) if single else posterior)
         check_integer("row", row, 0)
         if row >= len(problem.posterior):
-            raise InputError(f"row={row}, but the posterior has {len(problem.posterior)} rows (the first is 0).")
-        # What the probabilities rest on, where that is not the posterior as it was given.
-        moved = "" if self.priors is None else "at the priors of the decision"
-        basis = {"prior": "before looking at the row", "ml": "at equal priors"}.get(str(self.rule), moved)
+            raise InputError(f"row={row}, but the posterior has {len(problem.posterior)} rows, counted from 0.")
+        moved = "" if self.priors is None else "under the target priors"
+        basis = {"prior": "(priors only)", "ml": "under equal priors"}.get(str(self.rule), moved)
         return explanation(problem.row(row), basis)
 
-    def posterior_used(self, posterior: Any) -> Posterior:
-        """The probabilities the decision rests on: those given, moved to its priors.
+    def posterior_used(self, posterior: Posterior | MatrixLike) -> Posterior:
+        """The probabilities used for the decision: the posterior under the target priors.
 
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            Probabilities as a model gave them.
+            Class probabilities of a model.
 
         Returns
         -------
         Posterior
-            Under the priors of the decision.
+            Under the target priors.
         """
         found = as_posterior(posterior, self.classes)
         if self.rule == "prior":
             given = found.priors if self.priors is None else self._by_class("priors", self.priors)
             if given is None:
-                raise ParameterError("rule='prior' needs class priors: give Decision(rule='prior', priors=...).")
+                raise ParameterError("rule='prior' requires class priors. Use Decision(rule='prior', priors=...).")
             priors = check_priors(given, found.classes)
             return Posterior(np.tile(priors, (len(found), 1)), found.classes, priors)
         if self.rule == "ml":
             return found.with_priors(equal_priors(found.classes))
         return found if self.priors is None else found.with_priors(self._by_class("priors", self.priors))
 
-    def _problem(self, posterior: Any) -> DecisionProblem:
-        """The decision for this posterior, all names matched."""
+    def _problem(self, posterior: Posterior | MatrixLike) -> DecisionProblem:
+        """The decision problem of this posterior, with names matched."""
         used = self.posterior_used(posterior)
         costs, costed, thresholds = self._checked_for(used.classes)
         if costs is not None and costs.ndim == 3 and len(costs) != len(used):
-            raise InputError(f"costs has its own values for {len(costs)} rows, but the posterior has {len(used)} rows.")
+            raise InputError(f"costs has values for {len(costs)} rows, but the posterior has {len(used)} rows.")
         return DecisionProblem(used, costs, costed, self.reject_cost, thresholds)
 
     def _checked_for(self, classes: Array) -> tuple[Array | None, list[Any], Array | None]:
@@ -516,25 +514,25 @@ class Decision:
         costs, costed = (None, [plain(label) for label in classes]) if table is None else table.aligned(classes)
         if ABSTAIN in costed and (self.reject_cost is not None or self.thresholds is not None):
             raise ParameterError(
-                f"{ABSTAIN!r} is among the actions {costed} already. Rename it, or omit reject_cost and thresholds."
+                f"{ABSTAIN!r} is already one of the actions {costed}. Rename it, or omit reject_cost and thresholds."
             )
         if self.priors is not None:
             check_priors(self._by_class("priors", self.priors), classes)
         return costs, costed, self._thresholds_of(costed, classes)
 
-    def _by_class(self, name: str, given: Any) -> Any:
-        """Numbers by class name, where this decision has an order of classes of its own."""
+    def _by_class(self, name: str, given: PerClass) -> Any:
+        """Numbers by class name, if this decision has its own order of classes."""
         if self.classes is None or isinstance(given, Mapping):
             return given
         values = one_for_each_class(name, given, self.classes)
         return dict(zip([plain(label) for label in self.classes], values.tolist(), strict=True))
 
-    def _thresholds_of(self, costed: list[Any], classes: Array) -> Array | None:
-        """The threshold of each costed action: that of the class it names, 0 for others."""
+    def _thresholds_of(self, costed: list[Hashable], classes: Array) -> Array | None:
+        """The threshold of each costed action: that of its class, 0 for actions that are not classes."""
         if self.thresholds is None:
             return None
-        alike = isinstance(self.thresholds, Real)
-        given = np.full(len(classes), self.thresholds) if alike else self._by_class("thresholds", self.thresholds)
+        common = isinstance(self.thresholds, Real)
+        given = np.full(len(classes), self.thresholds) if common else self._by_class("thresholds", self.thresholds)
         values = one_for_each_class("thresholds", given, classes, default=0.0)
         named = dict(zip([plain(label) for label in classes], values.tolist(), strict=True))
         for label, value in named.items():
@@ -547,7 +545,7 @@ class Decision:
             object.__setattr__(self, "rule", "map" if self.costs is None else "risk")
         check_choice("rule", self.rule, get_args(Rule))
         if (self.rule == "risk") != (self.costs is not None):
-            unused = "does not look at costs: leave them out, or use rule='risk'"
-            raise ParameterError(f"rule={self.rule!r} {'needs costs' if self.rule == 'risk' else unused}.")
+            unused = "ignores costs. Omit them, or use rule='risk'"
+            raise ParameterError(f"rule={self.rule!r} {'requires costs' if self.rule == 'risk' else unused}.")
         if self.rule == "ml" and self.priors is not None:
-            raise ParameterError("rule='ml' does not look at priors: leave them out, or use rule='map'.")
+            raise ParameterError("rule='ml' ignores priors. Omit them, or use rule='map'.")

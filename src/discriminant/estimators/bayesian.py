@@ -18,43 +18,43 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from ..arrays import Array
+from ..arrays import Array, MatrixLike
 from ..data import check_number
 from ..errors import DegenerateDataError, ParameterError, Setting
 from ..moments.covariance import Covariance, Scatter
-from ..moments.statistic import ClassMoments, Needs
+from ..moments.folds import MomentsSpec
+from ..moments.statistic import ClassMoments
 from ..rules import StudentRule
-from .base import Reading, constant_columns
-from .discriminant import GenerativeClassifier, ScatterMixin, positive_divisor, refuse_singular
+from .generative import GenerativeClassifier, ScatterMixin, positive_divisor, refuse_singular
+from .moment_classifier import ClassStatistics, constant_columns
 
 
 @dataclass(eq=False, repr=False)
 class BayesianLinearDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
-    """Linear discriminant analysis that knows how little it knows: means and covariance are integrated out.
+    """Linear discriminant analysis with the means and the covariance integrated out.
 
-    The density of class k is what a new row of it is expected to have after the training rows, a multivariate t
-    distribution. `LinearDiscriminantAnalysis` puts estimates in the place of the parameters instead, as if they were
-    true. With many rows both are the same. With few, tails are heavier and posteriors nearer to the priors; and a class
-    of fewer rows than another is wider, by ``1 + 1 / N_k``, so that boundaries bend.
+    The density of class k is its posterior predictive density, a multivariate t distribution, where
+    `LinearDiscriminantAnalysis` plugs in estimates. With few rows tails are heavier and posteriors nearer to the
+    priors; classes with fewer rows are wider, by ``1 + 1 / N_k``, so that boundaries are curved.
 
     Parameters
     ----------
     priors : array-like or dict, default=None
         Class probabilities, as in `LinearDiscriminantAnalysis`.
     kappa : float, default=0.0
-        How many rows the prior of each class mean is worth; 0 is a flat prior.
+        Prior rows of each class mean; 0 is a flat prior.
     nu : float, default=0.0
-        How many rows the prior of the covariance is worth (its degrees of freedom); 0 is Jeffreys' prior, which needs
-        at least as many rows more than classes as there are columns.
+        Prior degrees of freedom of the covariance; 0 is Jeffreys' prior, which needs N - K >= p.
     location : array-like of shape (p,), default=None
-        The mean m_0 that is expected before any row. Default: the mean of the rows.
+        Prior mean m_0. Default: the mean of the rows.
     covariance : array-like of shape (p, p), default=None
-        The covariance S_0 that is expected before any row. Default: uncorrelated columns with the variances within the
-        classes (over all rows, where a column does not vary within them), so that units do not matter.
+        Prior covariance S_0. Default: diagonal, with the variances within classes (over all rows for columns without
+        such variance), so that units do not matter.
     n_jobs : int, default=None
-        Threads, which do not matter to the result: -1 all cores, None as many as BLAS uses.
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
@@ -62,18 +62,18 @@ class BayesianLinearDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
     means_ : array of shape (K, p)
         Class means of the rows.
     locations_ : array of shape (K, p)
-        Centres m_k of the predictive densities: the class means, moved towards m_0.
+        Centres m_k of the predictive densities: class means shrunk towards m_0.
     kappa_ : array of shape (K,)
-        How many rows each m_k is worth, ``kappa + N_k``.
+        ``kappa + N_k``.
     degrees_ : float
         Degrees of freedom d of the predictive densities.
     scatter_within_, scatter_between_, scatter_total_ : arrays of shape (p, p)
         S_W, S_B and S_T, sums over rows.
-    moments_ : the statistic the model was read from
+    moments_ : the class moments
 
     See Also
     --------
-    LinearDiscriminantAnalysis : The same with estimates for parameters.
+    LinearDiscriminantAnalysis : With plug-in estimates.
 
     References
     ----------
@@ -102,60 +102,59 @@ class BayesianLinearDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
         for strength, guess in (("kappa", "location"), ("nu", "covariance")):
             check_number(strength, getattr(self, strength), 0)
             if getattr(self, strength) == 0 and getattr(self, guess) is not None:
-                raise ParameterError(Setting(guess), " counts for nothing without ", Setting(strength), " > 0.")
+                raise ParameterError(Setting(guess), " has no effect without ", Setting(strength), " > 0. Set it.")
 
-    def _needs(self) -> Needs:
-        return Needs("pooled")
+    def _moments_spec(self) -> MomentsSpec:
+        return MomentsSpec("pooled")
 
-    def _read(self, reading: Reading) -> None:
-        moments, kappas = reading.moments, self.kappa + reading.moments.weight
+    def _estimate(self, statistics: ClassStatistics) -> None:
+        moments, kappas = statistics.moments, self.kappa + statistics.moments.weight
         expected = self._expected_mean(moments)
         rows = float(self.nu + moments.total_weight - (0 if self.kappa else moments.n_classes))
-        covariance = self._expected_covariance(reading, expected, rows)
+        covariance = self._expected_covariance(statistics, expected, rows)
         self.degrees_ = rows - covariance.rank + 1
-        self.kappa_ = reading.spread(kappas)
+        self.kappa_ = statistics.expand(kappas)
         centres = (self.kappa * expected + moments.weight[:, None] * moments.mean) / kappas[:, None]
-        self.locations_ = reading.spread(centres)
+        self.locations_ = statistics.expand(centres)
         # 1. The constants of a t density with rows - rank + 1 degrees of freedom, in the covariance S.
         rank, widths, origin = covariance.rank, 1 + 1 / kappas, moments.overall_mean()
         whole = gammaln((rows + 1) / 2) - gammaln(self.degrees_ / 2) - 0.5 * rank * np.log(np.pi * rows)
-        constants = reading.log_priors + whole - 0.5 * (covariance.log_determinant + rank * np.log(widths))
+        constants = statistics.log_priors + whole - 0.5 * (covariance.log_determinant + rank * np.log(widths))
         # 2. Its logarithm falls with log(1 + distance^2 / (width rows)), whatever the rank.
-        powers, sphere = np.full(len(widths), (rows + 1) / 2), covariance.from_sphere(np.eye(rank))
+        powers, sphere = np.full(len(widths), (rows + 1) / 2), covariance.from_whitened(np.eye(rank))
         self.rule_ = StudentRule(origin, sphere, centres - origin, 1 / (widths * rows), powers, constants)
 
     def _expected_mean(self, moments: ClassMoments) -> Array:
         return moments.overall_mean() if self.location is None else _given("location", self.location, moments.n_columns)
 
-    def _expected_covariance(self, reading: Reading, expected: Array, rows: float) -> Covariance:
-        """S, known from so many rows, those of the prior among them."""
-        moments, p = reading.moments, reading.moments.n_columns
+    def _expected_covariance(self, statistics: ClassStatistics, expected: Array, rows: float) -> Covariance:
+        """S, with the rows of the prior included."""
+        moments, p = statistics.moments, statistics.moments.n_columns
         if rows < p:
             raise DegenerateDataError(
-                f"{moments.total_weight:g} rows in {moments.n_classes} classes leave {max(rows, 0):g} degrees of "
-                f"freedom, and a covariance of {p} columns needs as many as columns. Remove columns, or expect a "
-                "covariance before any row: for example ", Setting("nu", p), ".",
+                f"A covariance of {p} columns needs {p} degrees of freedom; the rows have {max(rows, 0):g}. Remove "
+                "columns, or use a prior such as ", Setting("nu", p), ".",
             )  # fmt: skip
         if self.kappa == self.nu == 0:
-            return self._invertible(reading, rows)
+            return self._invertible(statistics, rows)
         within, weight = moments.within(), moments.weight
-        pull = np.sqrt(self.kappa * weight / (self.kappa + weight))
-        scatter = within.plus(pull[:, None] * (moments.mean - expected))
+        factor = np.sqrt(self.kappa * weight / (self.kappa + weight))
+        scatter = within.plus(factor[:, None] * (moments.mean - expected))
         if self.nu > 0 and self.covariance is None:
             variances = within.diagonal() / positive_divisor(moments.total_weight, moments.n_classes)
             flat = constant_columns(variances, moments.mean)
             variances[flat] = moments.column_variances()[flat]
             constant = constant_columns(variances, moments.mean)
-            self._refuse_constant(constant, "over all rows", "It tells the classes nothing: remove it.")
+            self._refuse_constant(constant, "over all rows", "Remove it.")
             return scatter.covariance(rows, ridge=self.nu / rows, units=np.sqrt(variances))
         guess = 0.0 if self.covariance is None else self.nu * _given("covariance", self.covariance, p, p)
         covariance = Scatter(scatter.matrix + guess).covariance(rows)
         if covariance.rank < p:
-            singular = "The covariance expected after these rows is singular. Set "
-            raise DegenerateDataError(singular, Setting("nu"), " > 0, with a covariance of full rank.")
+            singular = "The posterior covariance is singular. Use a covariance of full rank and "
+            raise DegenerateDataError(singular, Setting("nu"), " > 0.")
         return covariance
 
-    def _log_joint(self, X: Any) -> Array:
+    def _log_joint(self, X: MatrixLike) -> Array:
         refuse_singular(self.rule_.sphere.shape[1], self.n_features_in_)
         return self._scores(X)
 
@@ -164,8 +163,8 @@ class BayesianLinearDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
         return self.locations_[k] + steps / np.sqrt(self.rule_.rates[k] * rng.chisquare(self.degrees_, (n, 1)))
 
 
-def _given(name: str, value: Any, *shape: int) -> Array:
-    """A parameter that is finite numbers, one for each column or each pair of columns, and then symmetric."""
+def _given(name: str, value: ArrayLike, *shape: int) -> Array:
+    """A parameter of finite numbers of this shape, symmetric if it is a matrix."""
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

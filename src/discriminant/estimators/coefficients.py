@@ -1,39 +1,40 @@
-"""The table of coefficients of a linear model, which serves the command line, reports and figures.
+"""The table of coefficients of a linear model, for the command line, reports and figures.
 
-Where a model can be summarised it has standard errors, tests and intervals (see `LogisticRegression.summary`);
-otherwise the estimates alone.
+Models with a summary have standard errors, tests and intervals (see `LogisticRegression.summary`), others estimates
+only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array
+from ..arrays import Array, Label
 from ..errors import DiscriminantError, Message, ParameterError
-from ..inference.likelihood import Coefficient, IntervalKind, Summary, coefficient_lines
+from ..inference.likelihood import ORDINAL_HEADINGS, Coefficient, IntervalKind, Summary, coefficient_lines
 from ..moments.statistic import ClassMoments
-from ..objective import column_spread
+from ..objective import column_std
 from ..results import Result, jsonable, listed, plain
 from ..rules import LinearRule
-from .base import PosteriorClassifier, n_offset_columns
+from ..tables.schema import Schema
+from .base import PosteriorClassifier
+from .formula_fit import n_offset_columns
 
-#: Standard errors of more parameters than this cost more than they tell.
-_MOST_TESTED = 600
+# With more coefficients the table has no standard errors.
+MAX_TESTED_COEFFICIENTS: Final = 600
 INTERCEPT = "intercept"
-#: Points of a curve.
-_GRID = 101
 _FIT = ("log_likelihood", "deviance", "aic", "bic", "pseudo_r2")
 
 
-def column_names(model: Any) -> list[str]:
-    """The columns as a fitted model knows them, or x0, x1, ..."""
+def column_names(model: BaseEstimator) -> list[str]:
+    """The column names of a fitted model, or x0, x1, ..."""
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
@@ -47,23 +48,23 @@ class CoefficientTable(Result):
     model : str
         The class of the model.
     rows : list of Coefficient
-        What each term adds to the score of each outcome; NaN where there is no standard error, test or odds ratio.
+        The coefficient of each term and outcome; NaN without a standard error, test or odds ratio.
     reference : a class, or None
-        What outcomes are compared with; None where every outcome has a score of its own.
+        Reference class; None if every outcome has its own score.
     log_odds : bool
-        Whether scores are log-odds against the reference: then there are odds ratios.
+        Whether scores are log-odds, so that there are odds ratios.
     level : float
-        Of the intervals.
+        Confidence of the intervals.
     reason : Message or None
-        Why there are no standard errors, for a model that could have some.
+        Why there are no standard errors.
     fit : dict
-        Log-likelihood, deviance, AIC, BIC and McFadden's pseudo R2, where the model was summarised.
+        Log-likelihood, deviance, AIC, BIC and McFadden's pseudo R2 of a summary.
     notes : list of str
-        What to know when reading the table.
+        Notes on the table.
     reference_levels : dict
-        The level that the levels of each categorical column are compared with.
+        The reference level of each categorical column.
     interval : {"confidence", "credible"}
-        What ``low`` and ``high`` are ends of; of a ridge they are credible intervals, and there are no tests.
+        Kind of the intervals; a ridge has credible intervals and no tests.
     """
 
     model: str
@@ -90,9 +91,23 @@ class CoefficientTable(Result):
             found.setdefault(row.outcome, []).append(row)
         return found
 
-    def contrast(self, outcome: Any) -> str:
-        """An outcome with what it is compared with, in words."""
+    @property
+    def effects(self) -> dict[Any, list[Coefficient]]:
+        """The rows of columns: without intercepts and, of ordered classes, without thresholds."""
+        ordinal = self.reference is None and set(self.outcomes) == set(ORDINAL_HEADINGS)
+        if ordinal:
+            return {"slopes": self.outcomes["slopes"]}
+        return {outcome: [row for row in rows if row.term != INTERCEPT] for outcome, rows in self.outcomes.items()}
+
+    def contrast(self, outcome: Label) -> str:
+        """An outcome with its reference class."""
         return str(outcome) if self.reference is None else f"{outcome} against {self.reference}"
+
+    def heading(self, outcome: Label) -> str:
+        """The heading of the coefficients of an outcome."""
+        if self.reference is None and outcome in ORDINAL_HEADINGS:
+            return ORDINAL_HEADINGS[str(outcome)]
+        return f"{'log-odds' if self.log_odds else 'score'} of {self.contrast(outcome)}"
 
     def to_dict(self) -> dict[str, Any]:
         rows = [
@@ -103,17 +118,17 @@ class CoefficientTable(Result):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> CoefficientTable:
-        """The table of which `to_dict` gave these values, as model files keep it.
+        """The table from the values of `to_dict`, as in model files.
 
         Parameters
         ----------
         values : dict
-            What `to_dict` gave: None stands where there is no number.
+            Values of `to_dict`, with None for NaN.
 
         Returns
         -------
         CoefficientTable
-            With the numbers as they were.
+            The table.
         """
         rows = [_stored_row(row) for row in values["rows"]]
         reason = None if values["reason"] is None else Message(values["reason"])
@@ -122,14 +137,14 @@ class CoefficientTable(Result):
     def __str__(self) -> str:
         lines = [f"Coefficients of {self.model}"]
         for outcome, rows in self.outcomes.items():
-            lines += ["", f"{'log-odds' if self.log_odds else 'score'} of {self.contrast(outcome)}"]
+            lines += ["", self.heading(outcome)]
             lines += coefficient_lines(rows, self.level, 4, self.interval)
         notes = self.notes if self.reason is None else [*self.notes, f"no standard errors: {self.reason}"]
         return "\n".join(lines + [f"note: {note}" for note in notes])
 
 
 def _stored_row(values: Mapping[str, Any]) -> Coefficient:
-    """A row as it was before JSON, which has neither NaN nor infinity."""
+    """A row from JSON, which has neither NaN nor infinity."""
     known = {name: math.nan if value is None else value for name, value in values.items() if name != "infinite"}
     sign = values.get("infinite")
     if sign is not None:
@@ -142,20 +157,20 @@ def _stored_row(values: Mapping[str, Any]) -> Coefficient:
 
 
 def coefficient_table(
-    model: Any, names: Sequence[str] | None = None, level: float = 0.95, schema: Any = None
+    model: BaseEstimator, names: Sequence[str] | None = None, level: float = 0.95, schema: Schema | None = None
 ) -> CoefficientTable:
-    """The coefficients of a fitted linear model, with standard errors and intervals where it can be summarised.
+    """The coefficients of a fitted linear model, with standard errors and intervals if it has a summary.
 
     Parameters
     ----------
     model : classifier
         Fitted, with ``coef_``.
     names : sequence of str, optional
-        What its columns are called, if the model does not know.
+        Column names. Default: those of the model.
     level : float, default=0.95
-        Of the intervals.
+        Confidence of the intervals.
     schema : Schema, optional
-        How its columns were coded, if the model does not know: it has the reference levels of categories.
+        Coding of the columns, with the reference levels. Default: that of the model's encoder.
 
     Returns
     -------
@@ -163,8 +178,8 @@ def coefficient_table(
 
     See Also
     --------
-    LogisticRegression.summary : The same of a logistic regression, with other references and covariances.
-    figures.coefficients : This table as a picture.
+    LogisticRegression.summary : With other references and covariances.
+    figures.coefficients : Figure of this table.
 
     Examples
     --------
@@ -177,10 +192,12 @@ def coefficient_table(
     """
     check_is_fitted(model)
     if not hasattr(model, "coef_"):
-        raise ParameterError(f"{type(model).__name__} has no coefficients (coef_): it is not linear.")
+        raise ParameterError(f"{type(model).__name__} has no coef_. Use a linear model.")
     columns = column_names(model) if names is None else [str(name) for name in names]
     if len(columns) != np.shape(model.coef_)[-1]:
-        raise ParameterError(f"The model has {np.shape(model.coef_)[-1]} columns, but {len(columns)} names were given.")
+        raise ParameterError(f"The model has {np.shape(model.coef_)[-1]} columns, got {len(columns)} names.")
+    if hasattr(model, "thresholds_"):
+        return _ordinal_table(model, columns, level, schema)
     outcomes, coef, intercepts, reference = _scores_by_outcome(model)
     n_estimated = len(columns) - n_offset_columns(model)
     columns, coef = columns[:n_estimated], coef[:, :n_estimated]
@@ -203,10 +220,33 @@ def coefficient_table(
     return CoefficientTable(name, rows, reference, log_odds, level, reason, fit, notes, levels, interval)
 
 
+def _ordinal_table(
+    model: BaseEstimator, columns: Sequence[str], level: float, schema: Schema | None
+) -> CoefficientTable:
+    """The slopes and thresholds of an ordinal regression."""
+    summary, reason = _summary(model, level)
+    levels, fit = reference_levels(model, schema), {}
+    notes = reference_notes(levels)
+    interval: IntervalKind = "confidence"
+    places = model.parameters_of_rule(columns[: len(columns) - n_offset_columns(model)])
+    if summary is not None:
+        rows = [replace(row, term=term) for row, (_, term, _) in zip(summary.rows, places, strict=True)]
+        fit = {name: getattr(summary, name) for name in _FIT}
+        notes, interval = list(dict.fromkeys([*summary.notes, *notes])), summary.interval
+    else:
+        nan, odds = math.nan, model.link == "logit"
+        rows = [
+            Coefficient(group, term, value, nan, nan, nan, nan, nan, _exp(value) if odds and group == "slopes" else nan)
+            for group, term, value in places
+        ]
+    name = type(model).__name__
+    return CoefficientTable(name, rows, None, model.link == "logit", level, reason, fit, notes, levels, interval)
+
+
 def _rows_of(
-    values: Array, outcomes: Sequence[Any], terms: Sequence[str], deviations: Sequence[float] | None
+    values: Array, outcomes: Sequence[Hashable], terms: Sequence[str], deviations: Sequence[float] | None
 ) -> list[Coefficient]:
-    """Rows without standard errors, of values (outcomes, terms); with standard deviations they are log-odds."""
+    """Rows without standard errors from values (outcomes, terms), log-odds if ``deviations`` are given."""
     nan, odds = math.nan, deviations is not None
     return [
         Coefficient(
@@ -217,8 +257,8 @@ def _rows_of(
     ]
 
 
-def reference_levels(model: Any, schema: Any = None) -> dict[str, str]:
-    """The level that the levels of each categorical column are compared with, where it has one."""
+def reference_levels(model: BaseEstimator, schema: Schema | None = None) -> dict[str, str]:
+    """The reference level of each categorical column that has one."""
     if hasattr(model, "formula_"):
         return dict(model.formula_.references)
     known = schema if schema is not None else getattr(getattr(model, "encoder_", None), "schema_", None)
@@ -236,43 +276,43 @@ def reference_notes(levels: Mapping[str, str]) -> list[str]:
     return [f"reference levels: {listed(named, 10)}"] if named else []
 
 
-def column_deviations(model: Any, schema: Any = None) -> Array:
-    """Standard deviations of the columns of the training rows; NaN of levels, and where a model does not know them."""
+def column_deviations(model: BaseEstimator, schema: Schema | None = None) -> Array:
+    """Standard deviations of the columns in the training data; NaN for levels, and if they are unknown."""
     n_columns = len(column_names(model)) - n_offset_columns(model)
     known = schema if schema is not None else getattr(getattr(model, "encoder_", None), "schema_", None)
     training, moments = vars(model).get("_training"), getattr(model, "moments_", None)
     if training is not None:
         data = getattr(training, "data", training)  # an objective, or rows
-        found, marks = column_spread(data, model.n_jobs), data.rows.marks
+        found, is_indicator = column_std(data, model.n_jobs), data.rows.is_indicator
     elif isinstance(moments, ClassMoments):
-        found, marks = np.sqrt(moments.column_variances()), None
+        found, is_indicator = np.sqrt(moments.column_variances()), None
     else:
         return np.full(n_columns, np.nan)
     if hasattr(model, "formula_"):
-        marks = np.array(model.formula_.of_levels[:n_columns], dtype=bool)
-    elif marks is None and known is not None and known.width is None:
-        marks = known.marked()[0]
-    return found if marks is None or len(marks) != len(found) else np.where(marks, np.nan, found)
+        is_indicator = np.array(model.formula_.of_levels[:n_columns], dtype=bool)
+    elif is_indicator is None and known is not None and known.width is None:
+        is_indicator = known.marked()[0]
+    return found if is_indicator is None or len(is_indicator) != len(found) else np.where(is_indicator, np.nan, found)
 
 
-def member_coefficients(model: Any, names: Sequence[str] | None = None) -> dict[str, CoefficientTable]:
-    """The coefficients of those members of a pool that are linear in its columns.
+def member_coefficients(model: BaseEstimator, names: Sequence[str] | None = None) -> dict[str, CoefficientTable]:
+    """The coefficients of the linear members of a pool.
 
     Parameters
     ----------
     model : AutoClassifier
         Fitted.
     names : sequence of str, optional
-        What its columns are called, if the model does not know.
+        Column names. Default: those of the model.
 
     Returns
     -------
     dict
-        A `CoefficientTable` by the name of each such member, log-odds of the classes against the first.
+        `CoefficientTable` by member, log-odds against the first class.
 
     See Also
     --------
-    column_effects : What the whole pool makes of each column.
+    column_effects : Effects of columns in the whole pool.
 
     Examples
     --------
@@ -295,21 +335,21 @@ def member_coefficients(model: Any, names: Sequence[str] | None = None) -> dict[
     return found
 
 
-def _summary(model: Any, level: float) -> tuple[Summary | None, Message | None]:
-    """The summary of a model, or why it has none."""
+def _summary(model: BaseEstimator, level: float) -> tuple[Summary | None, Message | None]:
+    """The summary of a model, or the reason why it has none."""
     if not hasattr(model, "summary"):
         return None, None
-    if model.coef_.size > _MOST_TESTED:
-        return None, Message(f"there are more than {_MOST_TESTED} coefficients.")
+    if model.coef_.size > MAX_TESTED_COEFFICIENTS:
+        return None, Message(f"more than {MAX_TESTED_COEFFICIENTS} coefficients.")
     try:
         found = model.summary(level=level)
-    except DiscriminantError as error:  # of a lasso, or of a model read from a file
+    except DiscriminantError as error:  # a lasso, or a model from a file
         return None, Message(*error.parts)
     return (None, Message(found.unfinished)) if found.unfinished else (found, None)
 
 
-def _scores_by_outcome(model: Any) -> tuple[list[Any], Array, Array, Any]:
-    """Outcomes, their coefficients and intercepts, and the class they are compared with, if any."""
+def _scores_by_outcome(model: BaseEstimator) -> tuple[list[Any], Array, Array, Any]:
+    """Outcomes, their coefficients and intercepts, and the reference class, if any."""
     classes = [plain(label) for label in model.classes_]
     if hasattr(model, "log_odds"):
         outcomes, coef, intercepts = model.log_odds()
@@ -324,13 +364,13 @@ def _scores_by_outcome(model: Any) -> tuple[list[Any], Array, Array, Any]:
         return [_sides(classes, column) for column in model.codebook_.matrix.T], coef, intercepts, None
     if len(coef) != len(classes):
         return [f"function {row}" for row in range(len(coef))], coef, intercepts, None
-    if isinstance(model, PosteriorClassifier):  # scores whose differences are log-odds, as a multinomial model has them
+    if isinstance(model, PosteriorClassifier):  # differences of scores are log-odds
         return classes[:-1], coef[:-1] - coef[-1], intercepts[:-1] - intercepts[-1], classes[-1]
     return classes, coef, intercepts, None
 
 
-def _sides(classes: list[Any], column: Array) -> str:
-    """The classes that a binary problem tells apart."""
+def _sides(classes: Sequence[Hashable], column: Array) -> str:
+    """The classes of a binary problem."""
     first, second = ([str(k) for k, side in zip(classes, column, strict=True) if side == sign] for sign in (1, -1))
     rest = len(first) + len(second) == len(classes) and len(second) > 1
     return f"{', '.join(first)} against {'the rest' if rest else ', '.join(second)}"

@@ -1,51 +1,56 @@
-"""What would turn a decision: the nearest rows that are decided otherwise.
+"""Counterfactual explanations: the nearest rows with another decision.
 
-Problem: a counterfactual explanation (Wachter, Mittelstadt & Russell 2018) of a decision on a row x is the row of least
-distance from x on which another decision is taken, within what columns can be. A change of a number is measured in
-standard deviations of its column, a change of level counts one.
+Problem: a counterfactual explanation (Wachter, Mittelstadt & Russell 2018) of a decision on a row x is the nearest row
+with another decision, within the ranges of the columns. A change of a number is measured in standard deviations of its
+column, a change of level counts 1.
 
-Method: one column at a time, numbers are scanned over their range and the turning point is bisected, levels are tried
-in turn; that works for any classifier. All numbers together, for a linear one: a class's region is an intersection of
-half-spaces, so the nearest point outside lies on one of their faces. The nearest point of a face within the ranges has
-the steps ``clip(t s² w)`` for one t, which is bisected.
+Method: for single columns of any classifier, a number is scanned over its range and the boundary is bisected; all
+levels are tried. All numbers together, for linear classifiers: the region of a class is an intersection of half-spaces,
+so the nearest point outside lies on a face. The nearest point of a face within the ranges has the steps
+``clip(t s² w)`` for one t, which is bisected.
 
 Cost: for p columns about (grid + 50) p predicted rows, and for the faces K p arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
-from ..arrays import Array
-from ..errors import ParameterError
-from ..results import Result, aligned, plain
-from .base import input_names, with_names
+from ..arrays import Array, MatrixLike
+from ..errors import ParameterError, Setting
+from ..results import Result, aligned, plain, quoted
+from ..tables.schema import Schema
+from .base import with_names
 from .coefficients import column_names
+from .explanations import input_columns
+from .formula_fit import input_names
 
-#: Points at which a column is looked at, from one end of its range to the other: narrower islands are missed.
-_GRID = 81
-#: The range of a turning point is halved this often: to the last digits of its column.
-_HALVINGS = 50
-#: A point on a face belongs to either side; so much of the step more is beyond it.
-_BEYOND = 1e-9
+# Points of the scan of a column; narrower regions are missed.
+N_SCAN_POINTS: Final = 81
+# Bisections of a boundary, to the last digits of its column.
+N_BISECTIONS: Final = 50
+# Relative length of the step beyond a face.
+OVERSTEP: Final = 1e-9
 
 
 @dataclass(frozen=True)
 class Change:
-    """Columns that change together, and what is decided then.
+    """A change of columns, and the decision after it.
 
     Attributes
     ----------
     columns : tuple of str
     before, after : tuple
-        The values of these columns: numbers, or levels.
+        Their values: numbers, or levels.
     distance : float
-        In standard deviations; a change of level counts one, several columns add their squares.
-    label : what is decided after the change
+        In standard deviations; a change of level counts 1, several columns add their squares.
+    label : the decision after the change
     """
 
     columns: tuple[str, ...]
@@ -57,17 +62,15 @@ class Change:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NearestChanges(Result):
-    """What would turn a decision.
-
-    Changes are measured in standard deviations, so that those of unlike columns can be compared.
+    """The nearest rows with another decision.
 
     Attributes
     ----------
-    label : what is decided now
+    label : the decision
     single : tuple of Change
-        Of each column that can turn the decision alone its smallest change, the nearest first.
+        The smallest change of each single column that changes the decision, the nearest first.
     joint : Change or None
-        The smallest change of all numbers together; None where there is none, or the decision is not linear in them.
+        The smallest change of all numbers together; None if there is none or the classifier is not linear.
     """
 
     label: Any
@@ -85,23 +88,23 @@ class NearestChanges(Result):
 
     def __str__(self) -> str:
         if not self.single and self.joint is None:
-            return f"{self.label}: no change within the ranges of the columns that may change turns it."
-        head = f"What would turn {self.label}, the nearest first"
+            return f"{self.label}: no change within the ranges changes the decision."
+        head = f"Smallest changes of the decision {self.label}"
         cells = [[one.columns[0], *map(_written, (*one.before, *one.after)), f"{one.distance:.2f}", str(one.label)]
                  for one in self.single]  # fmt: skip
-        lines = [head, *aligned([["column", "now", "then", "distance", "decided"], *cells], left=3)]
+        lines = [head, *aligned([["column", "now", "then", "distance", "decision"], *cells], left=3)]
         if self.joint is not None:
-            lines.append(f"all numbers together: distance {self.joint.distance:.2f}, {self.joint.label}")
+            lines.append(f"all numbers together: distance {self.joint.distance:.2f}, decision {self.joint.label}")
         return "\n".join(lines)
 
 
-def _written(value: Any) -> str:
+def _written(value: Hashable) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
 class _Free:
-    """A raw column that may change: its places among the coded columns, and its levels with their codes."""
+    """A raw column, its places among the coded columns, and the codes of its levels."""
 
     name: str
     places: Array
@@ -109,44 +112,44 @@ class _Free:
 
 
 def nearest_changes(
-    model: Any,
-    row: Any,
-    spread: Any,
-    low: Any,
-    high: Any,
+    model: BaseEstimator,
+    row: ArrayLike,
+    column_std: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
     *,
     fixed: Sequence[str] = (),
-    schema: Any = None,
-    decide: Callable[[Any], Any] | None = None,
+    schema: Schema | None = None,
+    decide: Callable[[MatrixLike], ArrayLike] | None = None,
 ) -> NearestChanges:
-    """The smallest changes of a row that turn the decision on it.
+    """The smallest changes of a row that change its decision.
 
     Parameters
     ----------
     model : classifier
         Fitted.
     row : array-like of n_columns numbers
-        The row, as the model takes it.
-    spread : array-like of n_columns numbers
-        The standard deviation of each column: what distances are measured in.
+        The (coded) row.
+    column_std : array-like of n_columns numbers
+        Standard deviation of each column, the unit of distances.
     low, high : array-like of n_columns numbers
-        The range within which each column may change.
+        Range of each column.
     fixed : sequence of str, default=()
-        Columns that may not change.
+        Columns that cannot change.
     schema : Schema, optional
-        How raw columns became columns of the model: categories then change from level to level.
+        Coding of raw columns, for changes of levels.
     decide : callable, optional
-        From rows to decisions, for example with costs; by default the model's ``predict``.
+        Function from rows to decisions, for example with costs. Default: ``predict``.
 
     Returns
     -------
     NearestChanges
-        Of each column alone, and of all numbers together.
+        Of single columns, and of all numbers together.
 
     See Also
     --------
-    contributions : What each column adds to a decision.
-    Decision.explain : At which probabilities a decision turns.
+    contributions : Contributions of columns to a decision.
+    Decision.explain : The probabilities at which a decision changes.
 
     References
     ----------
@@ -166,14 +169,14 @@ def nearest_changes(
     0.062
     """
     names = input_names(model) or column_names(model)
-    given = [np.asarray(values, np.float64).ravel() for values in (row, spread, low, high)]
+    given = [np.asarray(values, np.float64).ravel() for values in (row, column_std, low, high)]
     if any(len(values) != len(names) for values in given):
         lengths = ", ".join(str(len(values)) for values in given)
-        raise ParameterError(f"The model has {len(names)} columns; got row, spread, low and high of {lengths}.")
+        raise ParameterError(f"row, column_std, low and high must have {len(names)} values; got {lengths}.")
     every = _columns_of(names, schema)
     unknown = set(fixed) - {column.name for column in every}
     if unknown:
-        raise ParameterError(f"fixed names {sorted(unknown)}, which are no columns of the model.")
+        raise ParameterError(Setting("fixed"), f" has unknown columns {sorted(unknown)}. Columns: {quoted(names)}.")
     free = [column for column in every if column.name not in fixed]
     as_rows = (lambda X: with_names(model, X, names)) if schema is None else schema.rows
 
@@ -189,31 +192,32 @@ def nearest_changes(
     return NearestChanges(search.label, tuple(sorted(single, key=lambda change: change.distance)), joint)
 
 
-def _columns_of(names: Sequence[str], schema: Any) -> list[_Free]:
-    if schema is None:
-        return [_Free(name, np.array([j]), {}) for j, name in enumerate(names)]
-    found, first = [], 0
-    for column in schema.used:
-        places = np.arange(first, first + len(column.outputs))
-        levels = {level: column.code(level) for level in column.told_apart} if column.kind == "category" else {}
-        found.append(_Free(column.name, places, levels))
-        first += len(column.outputs)
-    return found
+def _columns_of(names: Sequence[str], schema: Schema | None) -> list[_Free]:
+    return [
+        _Free(
+            column.name,
+            np.array(column.places),
+            {level: column.coding.code(level) for level in column.coding.distinct_levels}
+            if column.coding is not None and column.kind == "category"
+            else {},
+        )
+        for column in input_columns(names, schema)
+    ]
 
 
 @dataclass(frozen=True)
 class _Search:
-    """A row, what distances are measured in, and what decides."""
+    """A row, the units and ranges of its columns, and the decision function."""
 
     x: Array
-    spread: Array
+    column_std: Array
     low: Array
     high: Array
     decided: Callable[[Array], Array]
     label: Any
 
     def single(self, column: _Free) -> Change | None:
-        """The smallest change of one column that turns the decision."""
+        """The smallest change of one column that changes the decision."""
         return self._level(column) if column.levels else self._number(column.name, int(column.places[0]))
 
     def _level(self, column: _Free) -> Change | None:
@@ -229,21 +233,21 @@ class _Search:
         return None
 
     def _number(self, name: str, j: int) -> Change | None:
-        now, spread = float(self.x[j]), float(self.spread[j])
-        if not spread > 0:
+        now, column_std = float(self.x[j]), float(self.column_std[j])
+        if not column_std > 0:
             return None
         ends = [self._turn(j, end) for end in (self.low[j], self.high[j])]
-        found = sorted((abs(value - now) / spread, value, label) for value, label in filter(None, ends))
+        found = sorted((abs(value - now) / column_std, value, label) for value, label in filter(None, ends))
         return Change((name,), (now,), (found[0][1],), found[0][0], found[0][2]) if found else None
 
     def _turn(self, j: int, end: float) -> tuple[float, Any] | None:
-        """The value nearest to that of the row, on the way to one end, at which another decision is taken."""
-        values = np.linspace(self.x[j], end, _GRID)
+        """The nearest value with another decision between the row's and one end of the range."""
+        values = np.linspace(self.x[j], end, N_SCAN_POINTS)
         turned = np.flatnonzero([plain(label) != self.label for label in self._at(j, values)])
         if not len(turned):
             return None
         same, other = float(values[turned[0] - 1]), float(values[turned[0]])
-        for _ in range(_HALVINGS):
+        for _ in range(N_BISECTIONS):
             middle = (same + other) / 2
             if plain(self._at(j, np.array([middle]))[0]) == self.label:
                 same = middle
@@ -256,7 +260,7 @@ class _Search:
         rows[:, j] = values
         return self.decided(rows)
 
-    def joint(self, model: Any, places: Array, names: Sequence[str]) -> Change | None:
+    def joint(self, model: BaseEstimator, places: Array, names: Sequence[str]) -> Change | None:
         """The smallest change of these columns together, for scores that are linear in them."""
         coef = np.atleast_2d(model.coef_)
         coef = np.vstack((np.zeros_like(coef), coef)) if len(coef) == 1 else coef
@@ -273,19 +277,19 @@ class _Search:
             return None
         distance, step = min(found, key=lambda pair: pair[0])
         after = self.x.copy()
-        after[places] += step * (1 + _BEYOND)
+        after[places] += step * (1 + OVERSTEP)
         label = plain(self.decided(after[None])[0])
-        if label == self.label:  # rounding left it on the face
+        if label == self.label:
             return None
         changed = [j for j in places.tolist() if after[j] != self.x[j]]
         columns = tuple(names[j] for j in changed)
         return Change(columns, tuple(self.x[changed].tolist()), tuple(after[changed].tolist()), distance, label)
 
     def _to_face(self, places: Array, slope: Array, lead: float) -> tuple[float, Array] | None:
-        """The smallest step that adds ``lead`` along a slope within the ranges, and its length; None for none."""
-        spread = self.spread[places]
+        """The length and the smallest step within the ranges that adds ``lead`` along a slope, if there is one."""
+        column_std = self.column_std[places]
         least, most = (np.asarray(end)[places] - self.x[places] for end in (self.low, self.high))
-        direction = spread**2 * slope
+        direction = column_std**2 * slope
 
         def step(t: float) -> Array:
             return np.clip(t * direction, np.minimum(least, 0), np.maximum(most, 0))
@@ -296,8 +300,8 @@ class _Search:
         below, above = 0.0, 1.0
         while step(above) @ slope < lead:
             below, above = above, 2 * above
-        for _ in range(2 * _HALVINGS):
+        for _ in range(2 * N_BISECTIONS):
             middle = (below + above) / 2
             below, above = (middle, above) if step(middle) @ slope < lead else (below, middle)
         found = step(above)
-        return float(np.linalg.norm(found / np.where(spread > 0, spread, np.inf))), found
+        return float(np.linalg.norm(found / np.where(column_std > 0, column_std, np.inf))), found

@@ -1,4 +1,4 @@
-"""A classifier and what is done with its probabilities, in one estimator."""
+"""A classifier with a decision rule for its probabilities."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array
+from ..arrays import Array, MatrixLike
 from ..data import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
-from ..errors import DiscriminantError, InputError, ParameterError
-from .base import CALIBRATIONS, MetaClassifierMixin, all_or_nothing, by_partition
-from .multiclass import TableRows
+from ..errors import DiscriminantError, InputError, ParameterError, Setting
+from .base import all_or_nothing, by_partition
+from .binary_classifiers import TableRows
+from .mixins import CALIBRATIONS, MetaClassifierMixin
 
 
 @dataclass(eq=False, repr=False)
 class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
-    """A classifier that predicts the action of least expected cost.
+    """A classifier that predicts the action with the smallest expected cost.
 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``, or any with ``decision_function`` if ``calibration`` is asked for. Margins are not
-        probabilities, and are refused without.
+        With ``predict_proba``; with ``calibration`` also with ``decision_function`` only.
     decision : Decision, or costs as `Decision` takes them, default=None
         Default: the most probable class.
     calibration : None, "sigmoid" or "isotonic", default=None
-        Learn the probabilities from held-out rows (``sklearn.calibration.CalibratedClassifierCV``).
+        Calibration of the probabilities (``sklearn.calibration.CalibratedClassifierCV``).
     cv : int or splitter, default=None
-        Folds of the calibration; without one it has no effect.
+        Folds of the calibration.
     priors : array-like or dict, default=None
-        Shares of the classes where decisions are made, if they are not those of the training rows.
+        Class priors in the target population. Default: those of the training rows.
 
     Attributes
     ----------
@@ -47,10 +48,10 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
     estimator_ : the fitted classifier
     decision_ : Decision
     training_priors_ : array of shape (K,)
-        The priors the classifier's posteriors rest on: its own where it keeps some, else the shares of the training
-        rows, multiplied by its ``class_weight`` where it has one.
+        The priors of the classifier's posteriors: its ``priors_``, else the shares of the training rows times
+        ``class_weight``.
     priors_ : array of shape (K,)
-        The priors that `predict_proba` rests on.
+        The priors of `predict_proba`.
 
     See Also
     --------
@@ -64,7 +65,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    Missing a malignant tumour costs twenty times as much as a false alarm:
+    Missing a malignant tumour costs twenty times as much as a false positive:
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from discriminant import LinearDiscriminantAnalysis
@@ -75,9 +76,9 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
     >>> np.unique(model.predict(X[:100, :2]), return_counts=True)
     (array(['benign', 'malignant'], dtype='<U9'), array([26, 74]))
     >>> print(model.explain(X[19, :2]))
-    Decision: malignant, with expected cost 0.946; next best: benign, 1.081.
+    Decision: malignant, expected cost 0.946; next best: benign, 1.081.
     Probabilities: benign 0.946, malignant 0.05404.
-    It holds for P(benign) up to 0.9524 (now 0.946); above: benign.
+    Same decision for P(benign) up to 0.9524 (current: 0.946); above: benign.
     """
 
     estimator: Any
@@ -106,19 +107,19 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.estimator_.feature_names_in_
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the classifier and match its classes with the decision.
 
         Parameters
         ----------
         X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-            Rows as the classifier takes them.
+            Rows as the classifier accepts them.
         y : array-like of shape (n_rows,)
-            The classes of the rows, by name.
+            Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            Handed on to the classifier, which must take it.
+            Passed on to the classifier, which must accept it.
         **params : dict
-            Other metadata, handed on as the classifier requests it, where scikit-learn's metadata routing is enabled.
+            Other metadata for the classifier, with scikit-learn's metadata routing.
 
         Returns
         -------
@@ -128,7 +129,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
             check_choice("calibration", self.calibration, CALIBRATIONS)
             routed = self._routed("fit", sample_weight, params)
             classes, codes = encode_labels(y, TableRows(X).n_rows)
-            decision = deepcopy(self._decision_for(classes))  # the caller may go on to change its tables
+            decision = deepcopy(self._decision_for(classes))  # its tables are mutable
             self.estimator_ = self._routed_to().fit(X, classes[codes], **routed)
             refuse_margins(self.estimator_)
             self.classes_, self.decision_, self.actions_ = classes, decision, decision.actions_for(classes)
@@ -137,13 +138,13 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
             self.priors_ = decision.posterior_used(anywhere).priors
         return self
 
-    def posterior(self, X: Any) -> Posterior:
-        """The classifier's posterior of each row, with the priors it rests on.
+    def posterior(self, X: MatrixLike) -> Posterior:
+        """The posterior probabilities of the classifier, with their priors.
 
         Parameters
         ----------
         X : array-like, frame or sparse matrix
-            Rows as the classifier takes them.
+            Rows as the classifier accepts them.
 
         Returns
         -------
@@ -154,20 +155,18 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
             found = self.estimator_.predict_proba(X)
         except DiscriminantError:
             raise
-        except ValueError as error:  # in the words of another package
-            raise InputError(
-                f"{type(self.estimator_).__name__} has no probabilities for these rows: {error}"
-            ) from error
+        except ValueError as error:  # of another package
+            raise InputError(f"predict_proba of {type(self.estimator_).__name__} failed: {error}") from error
         return Posterior(found, self.classes_, self.training_priors_)
 
     @by_partition("prediction")
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: MatrixLike) -> Array:
         """The action for each row.
 
         Parameters
         ----------
         X : array-like, frame or sparse matrix
-            Rows to decide about.
+            Rows to classify.
 
         Returns
         -------
@@ -177,13 +176,13 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         return self.decision_.decide(found)
 
     @by_partition("probability")
-    def predict_proba(self, X: Any) -> Array:
-        """The probability of each class under the priors of the decision, columns in the order of ``classes_``.
+    def predict_proba(self, X: MatrixLike) -> Array:
+        """The probability of each class with the priors of the decision, columns in the order of ``classes_``.
 
         Parameters
         ----------
         X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-            Rows as the wrapped model takes them.
+            Rows as the classifier accepts them.
 
         Returns
         -------
@@ -192,13 +191,13 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         found = self.posterior(X)
         return self.decision_.posterior_used(found).probabilities
 
-    def risk(self, X: Any) -> Array:
+    def risk(self, X: MatrixLike) -> Array:
         """The expected cost of every action for each row, columns in the order of ``actions_``.
 
         Parameters
         ----------
         X : array-like, frame or sparse matrix
-            Rows to decide about, as in `predict`.
+            Rows to classify.
 
         Returns
         -------
@@ -208,14 +207,14 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         return self.decision_.risk(found)
 
     def explain(self, x: Any, row: int = 0) -> Explanation:
-        """Why the action of one row was chosen, and at which probability it would change.
+        """The decision on one row, and the probability at which it would change.
 
         Parameters
         ----------
         x : array-like
             A single row, or rows.
         row : int, default=0
-            Which of several rows.
+            Index of the row.
 
         Returns
         -------
@@ -224,8 +223,8 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         found = self.posterior(np.reshape(np.asarray(x), (1, -1)) if np.ndim(x) == 1 else x)
         return self.decision_.explain(found, row)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Minus the mean cost of the actions; without costs 1 minus it, which is the accuracy (less abstentions).
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Minus the mean cost of the actions; without costs the accuracy (abstentions count as errors).
 
         Parameters
         ----------
@@ -234,7 +233,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             Their true classes.
         sample_weight : array-like of shape (n_rows,), default=None
-            How often each counts.
+            Frequencies of the rows.
 
         Returns
         -------
@@ -245,12 +244,12 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         return 1 - cost if self.decision_.costs is None else -cost
 
     def _decision_for(self, classes: Array) -> Decision:
-        """The decision, with the priors of this estimator if it has some."""
+        """The decision, with the priors of this estimator."""
         decision = self.decision if isinstance(self.decision, Decision) else Decision(self.decision)
         if self.priors is None:
             return decision
         if decision.priors is not None:
-            raise ParameterError("Both the decision and DecisionClassifier have priors: give them in one place.")
+            raise ParameterError("The decision and the classifier both have ", Setting("priors"), ". Use one of them.")
         shares = check_priors(self.priors, classes).tolist()
         return replace(decision, priors=dict(zip(classes.tolist(), shares, strict=True)))
 
@@ -263,14 +262,14 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         return calibrated.set_fit_request(sample_weight=True) if _routing_enabled() else calibrated
 
     def _training_priors(self, codes: Array, weight: Array | None) -> Array:
-        """The priors that the probabilities of the fitted classifier rest on."""
+        """The priors of the probabilities of the fitted classifier."""
         share = np.bincount(codes, weights=weight, minlength=len(self.classes_)).astype(np.float64)
         if self.calibration is None:
             kept = kept_priors(self.estimator_)
             if kept is not None:
                 return check_priors(kept, self.classes_)
             class_weight = getattr(innermost(self.estimator_), "class_weight", None)
-            if isinstance(class_weight, str):  # by name they are all balanced
+            if isinstance(class_weight, str):  # balanced
                 share = np.ones(len(share))
             elif class_weight is not None:
                 share *= [class_weight.get(label, 1.0) for label in self.classes_.tolist()]

@@ -1,29 +1,33 @@
-"""The effect of a column on the log-odds: where it is looked at, with all other columns held."""
+"""Rows for the effect of a column, with all other columns held fixed."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from ..arrays import Array
 from ..data import dense_rows
 from ..errors import ColumnError, ParameterError
 from ..results import quoted, suggestion
-from .base import input_names
 from .coefficients import column_names
+from .formula_fit import input_names
 
-#: Points of a curve.
+# Points of a curve.
 GRID_POINTS: Final = 101
 
 
-def effect_rows(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any], Any, Array]:
-    """Values of a column, the one they are compared with, and rows that have these, it last; the rest is held."""
+def effect_rows(
+    model: BaseEstimator, column: str, values: ArrayLike | None, at: str | float | None
+) -> tuple[list[Any], Any, Array]:
+    """Values of a column, the value of comparison, and rows with these (it last), the other columns fixed."""
     names, kept = input_names(model) or column_names(model), getattr(model, "formula_", None)
     own = [j for j, name in enumerate(names) if name == column or (kept and name.startswith(f"{column}="))]
     if not own:
-        near = suggestion(column, names)
-        raise ColumnError(f"The model has no column {column!r}.{near} Columns: {quoted(names, 20)}.")
+        near = suggestion(str(column), names)
+        raise ColumnError(f"Unknown column {column!r}.{near} Columns: {quoted(names, 20)}.")
     if kept is None:
         data = model._rows_again().data
         block = dense_rows(data.rows.block(0, data.n_rows))
@@ -34,11 +38,11 @@ def effect_rows(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any
     if names[own[0]] != column:
         unused = [j for j in own if not (model.basis_.outputs == j).any()]
         levels = {names[j].removeprefix(f"{column}="): j for j in (*unused, *own)}
-        given = [str(level) for level in (levels if values is None else values)]
+        given = [str(level) for level in (levels if values is None else np.ravel(values).tolist())]
         given.append(next(iter(levels)) if at is None else str(at))
         for level in given:
             if level not in levels:
-                raise ColumnError(f"{level!r} is no level of {column!r}: {quoted(levels, 20)}.")
+                raise ColumnError(f"Unknown level {level!r} of column {column!r}. Levels: {quoted(levels, 20)}.")
         return given[:-1], given[-1], (held + np.eye(len(names)))[[levels[level] for level in given]]
     j = own[0]
     try:
@@ -48,5 +52,5 @@ def effect_rows(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any
         rows = np.tile(held, (len(grid) + 1, 1))
         rows[:, j] = np.append(grid, middle[j] if at is None else float(at))
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"{column!r} holds numbers: values and at must be some, too ({error}).") from error
+        raise ParameterError(f"values and at must be numbers for column {column!r}: {error}.") from error
     return grid.tolist(), float(rows[-1, j]), rows

@@ -1,42 +1,47 @@
-"""Why a model answers as it does: what a row's columns add to its score, what columns do over their range, a nomogram.
+"""Explanations of a model: contributions of a row's columns to its score, effects of columns, a nomogram.
 
 Contributions compare a row with an average row, one column at a time. A nomogram (d'Ocagne 1899; for regression models
-Lubsen, Pool and van der Does 1978) gives points to the values of each column, so that a score can be added up by hand.
+Lubsen, Pool and van der Does 1978) assigns points to the values of each column, whose sum gives the score.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..data import MixedBlock
 from ..errors import DegenerateDataError, ParameterError, Setting
 from ..inference.likelihood import Effect, EffectPoint
-from ..results import Result, aligned, number, plain
+from ..results import Result, aligned, number, plain, visible
 from ..rules import MixedRule
+from ..tables.column import Column
 from ..tables.schema import Schema
-from .base import PosteriorClassifier, input_names, with_names
+from .base import PosteriorClassifier, with_names
 from .coefficients import column_names
+from .formula_fit import input_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions(Result):
-    """Why a row gets its class: what each column adds to the lead of that class over the next.
+    """Contributions of each column to the lead of a class, by default the predicted one, over the runner-up.
 
     Attributes
     ----------
-    label, against : the class of the row, and the one that comes next
+    label, against : the class, and the best of the others
     unit : str
         "log-odds", or "score".
     lead, lead_at_means : float
-        Of this row, and of a row of means. Contributions to a linear or naive Bayes model add up to the difference.
+        Of the row, and of a row of means. Contributions to a linear or naive Bayes model add up to the difference.
     rows : list of Contribution
         The largest first.
     """
@@ -49,17 +54,18 @@ class Contributions(Result):
     rows: list[Contribution]
 
     def __str__(self) -> str:
-        head = f"What speaks for {self.label} against {self.against}, compared with an average row"
+        classes = f"{visible(self.label)} vs {visible(self.against)}"
+        head = f"Contributions to the {self.unit} of {classes}, relative to an average row"
         cells = [
             [row.column, "" if row.value is None else str(row.value), f"{row.contribution:+.4g}"] for row in self.rows
         ]
-        ends = f"{self.unit} of this row {number(self.lead)}, of an average row {number(self.lead_at_means)}"
+        ends = f"{self.unit} of the row: {number(self.lead)}; of an average row: {number(self.lead_at_means)}"
         return "\n".join([head, *aligned([["column", "value", self.unit], *cells], left=2), ends])
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What a column adds to the lead of a class, compared with its mean."""
+    """The contribution of a column to the lead of a class, relative to its mean."""
 
     column: str
     value: Any
@@ -67,36 +73,43 @@ class Contribution:
 
 
 def contributions(
-    model: Any, row: Any, means: Any, columns: Any = None, values: Mapping[str, Any] | None = None
+    model: BaseEstimator,
+    row: Any,
+    means: ArrayLike,
+    columns: Schema | Sequence[str] | None = None,
+    values: Mapping[str, Hashable] | None = None,
+    label: Hashable | None = None,
 ) -> Contributions:
-    """How much the lead of the best class over the next would change if a column had its mean instead.
+    """The change of the lead of the predicted class over the runner-up if a column had its mean instead.
 
-    Of a category it is the mean of the leads with each of its levels, by their shares: some levels lie above it, others
-    below.
+    For a category the lead is averaged over its levels, by their shares.
 
     Parameters
     ----------
     model : classifier
         Fitted, with ``decision_function``.
     row : array-like or sparse row of n_columns numbers
-        The row to explain.
+        Row to explain.
     means : array-like of n_columns numbers
-        The row to compare with.
+        Row of comparison.
     columns : Schema, or sequence of str, optional
-        The raw column that each column of the model comes from: those of one raw column change together, and a schema
-        knows categories. By default every column stands for itself.
+        The raw column of each column of the model, which change together; a schema also has the categories. Default:
+        each column separately.
     values : dict, optional
-        Raw values by column, to show with the contributions; by default those of the row.
+        Raw values by column, for display. Default: those of the row.
+    label : class, optional
+        The class whose lead over the best other class is explained, for example that of a decision with costs. Default:
+        the predicted class.
 
     Returns
     -------
     Contributions
-        Of every column to the lead of the class of the row, the largest first.
+        Of every column, the largest first.
 
     See Also
     --------
-    coefficient_table : The same model as a table.
-    column_effects : What each column does, over its whole range.
+    coefficient_table : The coefficients of the model.
+    column_effects : Effects of each column over its range.
 
     Examples
     --------
@@ -113,14 +126,16 @@ def contributions(
     x, at_means = np.ravel(row.toarray() if sp.issparse(row) else row).astype(np.float64), np.asarray(means, np.float64)
     if not len(x) == len(at_means) == len(own) == len(names):
         raise ParameterError(
-            f"The model has {len(names)} columns; got a row of {len(x)}, {len(at_means)} means and {len(own)} names."
+            f"Expected {len(names)} columns; got a row of {len(x)}, {len(at_means)} means and {len(own)} names."
         )
     sources = list(dict.fromkeys(own.tolist()))
     kinds = {} if schema is None or schema.width is not None else {each.name: each.kind for each in schema.used}
     changed = [_averaged(x, at_means, own == name, kinds.get(name) == "category") for name in sources]
     scores = _class_scores(model, np.vstack((x, at_means, *(rows for rows, _ in changed))), names)
     labels = [plain(label) for label in model.classes_]
-    best = labels.index(plain(model.predict(with_names(model, row if sp.issparse(row) else x[None], names))[0]))
+    if label is None:
+        label = model.predict(with_names(model, row if sp.issparse(row) else x[None], names))[0]
+    best = labels.index(plain(label))
     rival = int(np.argmax(np.where(np.arange(scores.shape[1]) == best, -np.inf, scores[0])))
     lead = scores[:, best] - scores[:, rival]
     given = dict(zip(own.tolist(), x.tolist(), strict=True)) if values is None else values
@@ -141,19 +156,19 @@ def contributions(
 
 
 def _averaged(x: Array, means: Array, chosen: Array, is_category: bool) -> tuple[Array, Array]:
-    """Rows whose scores are averaged for the chosen columns at their means, and the share of each row."""
+    """Rows whose scores are averaged for the chosen columns at their means, and their weights."""
     if not is_category:
         return np.where(chosen, means, x)[None], np.ones(1)
     held, places = np.where(chosen, 0.0, x), np.flatnonzero(chosen)
     rows, share = np.tile(held, (len(places) + 1, 1)), np.append(means[places], max(1.0 - means[places].sum(), 0.0))
-    rows[np.arange(len(places)), places] = 1.0  # the last row has the level without a column
+    rows[np.arange(len(places)), places] = 1.0  # the last row has the reference level
     there = share > 0
     return rows[there], share[there] / share.sum()
 
 
-def _class_scores(model: Any, X: Array, names: Sequence[str]) -> Array:
+def _class_scores(model: BaseEstimator, X: Array, names: Sequence[str]) -> Array:
     """The score of every class."""
-    if isinstance(getattr(model, "rule_", None), MixedRule):  # predicting would refuse shares for what is 0 or 1
+    if isinstance(getattr(model, "rule_", None), MixedRule):  # predict would refuse shares of indicators
         return np.asarray(model.rule_.scores(MixedBlock(X, [])))
     found = np.asarray(model.decision_function(with_names(model, X, names)))
     return np.column_stack((np.zeros(len(found)), found)) if found.ndim == 1 else found
@@ -161,18 +176,18 @@ def _class_scores(model: Any, X: Array, names: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnEffects(Result):
-    """What a model makes of each column, all others at their averages.
+    """Effects of each column on the score, all others at their averages.
 
     Attributes
     ----------
     effects : dict
-        An `Effect` by the name of each column, without intervals; what moves the log-odds most comes first.
+        `Effect` by column, without intervals, the largest first.
     unit : str
         "log-odds", or "score".
 
     See Also
     --------
-    figures.effect : Draws one of them.
+    figures.effect : Figure of one effect.
     """
 
     effects: dict[str, Effect]
@@ -190,41 +205,42 @@ class ColumnEffects(Result):
         rows = [
             [name, *(v if isinstance(v, str) else number(v) for v in (p.value, p.estimate)), str(p.outcome)]
             for name, effect in self.effects.items()
-            for p in (effect.points if isinstance(effect.at, str) else effect.points[:: _EFFECT_GRID // 4])
+            for p in (effect.points if isinstance(effect.at, str) else effect.points[:: N_EFFECT_POINTS // 4])
         ]
-        head = f"Change of the {self.unit} with each column, all others at their averages"
+        head = f"Effects on the {self.unit}, all other columns at their means"
         return "\n".join([head, *aligned([["column", "value", "change", "outcome"], *rows], left=1)])
 
 
-#: Values of a number that its effect is looked at.
-_EFFECT_GRID = 21
-_AVERAGE = "(average)"
+# Points of the effect of a number.
+N_EFFECT_POINTS: Final = 21
+AVERAGE: Final = "(average)"
 
 
-def column_effects(model: Any, means: Any, low: Any, high: Any, schema: Any = None) -> ColumnEffects:
-    """How the log-odds go with each column of any model while all other columns are at their averages.
+def column_effects(
+    model: BaseEstimator, means: ArrayLike, low: ArrayLike, high: ArrayLike, schema: Schema | None = None
+) -> ColumnEffects:
+    """Effects of each column on the log-odds of any model, all others at their averages.
 
     Parameters
     ----------
     model : classifier
         Fitted, with ``decision_function``.
     means : array-like of n_columns numbers
-        The averages of the (coded) columns, with which effects are compared.
+        Averages of the (coded) columns.
     low, high : array-like of n_columns numbers
-        The range of each column.
+        Range of each column.
     schema : Schema, optional
-        How raw columns became columns of the model: effects are then those of raw columns and their levels. By default
-        what the model learned itself, where it takes raw columns.
+        Coding of raw columns, for effects of raw columns and levels. Default: that of the model's encoder.
 
     Returns
     -------
     ColumnEffects
-        By column, what moves the log-odds most first.
+        By column, the largest first.
 
     See Also
     --------
-    contributions : The same question of one row.
-    LogisticRegression : Its `effect` has intervals.
+    contributions : The contributions to the score of one row.
+    LogisticRegression.effect : With intervals.
 
     Examples
     --------
@@ -242,78 +258,109 @@ def column_effects(model: Any, means: Any, low: Any, high: Any, schema: Any = No
     names = input_names(model) or column_names(model)
     typical, lowest, highest = (np.asarray(given, dtype=np.float64) for given in (means, low, high))
     if {typical.shape, lowest.shape, highest.shape} != {(len(names),)}:
-        raise ParameterError(f"The model has {len(names)} columns: give a mean, a low and a high value of each.")
-    raw = None if schema is None or schema.width is not None else schema
-    looked = list(_looked_at(names, typical, lowest, highest, raw))
-    scores = _class_scores(model, np.vstack([rows for *_, rows, _ in looked]), names)
+        raise ParameterError(f"means, low and high must have one value for each of {len(names)} columns.")
+    scans = list(_scans(names, typical, lowest, highest, schema))
+    scores = _class_scores(model, np.vstack([scan.rows for scan in scans]), names)
     first, *outcomes = (plain(label) for label in model.classes_)
     effects, widths, stop = {}, {}, 0
-    for name, at, values, rows, share in looked:
-        own = scores[stop : stop + len(rows)]
-        stop += len(rows)
-        with np.errstate(invalid="ignore"):  # scores of classes that cannot win are minus infinity
+    for scan in scans:
+        own, values, share = scores[stop : stop + len(scan.rows)], scan.values, scan.share
+        stop += len(scan.rows)
+        with np.errstate(invalid="ignore"):  # scores may be minus infinity
             changes = own[: len(values)] - share @ own[-len(share) :]
             changes = (changes - changes[:, :1])[:, 1:]
-        widths[name] = float(np.nanmax(np.abs(changes), initial=0.0))
+        widths[scan.name] = float(np.nanmax(np.abs(changes), initial=0.0))
         points = [
             EffectPoint(outcome, value, change, math.nan, math.nan)
             for outcome, own_changes in zip(outcomes, changes.T.tolist(), strict=True)
             for value, change in zip(values, own_changes, strict=True)
         ]
-        effects[name] = Effect(name, at, first, None, points)
+        effects[scan.name] = Effect(scan.name, scan.at, first, None, points)
     unit = "log-odds" if isinstance(model, PosteriorClassifier) else "score"
     return ColumnEffects({name: effects[name] for name in sorted(effects, key=lambda name: -widths[name])}, unit)
 
 
-def _looked_at(
-    names: Sequence[str], typical: Array, low: Array, high: Array, schema: Any
-) -> Iterator[tuple[str, Any, list[Any], Array, Array]]:
-    """Columns, what their effects are compared with, values, and rows that have these.
+@dataclass(frozen=True)
+class InputColumn:
+    """A raw column, its places among the coded columns, and its coding if it is known."""
 
-    Effects are compared with the average of the last rows, of which each has a share.
-    """
+    name: str
+    places: range
+    coding: Column | None = None
+
+    @property
+    def kind(self) -> str:
+        return "number" if self.coding is None else self.coding.kind
+
+    @property
+    def levels(self) -> list[str]:
+        """The levels of the coded columns of a category."""
+        return [] if self.coding is None else [name.removeprefix(f"{self.name}=") for name in self.coding.outputs]
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a missing-value indicator follows the values of a number."""
+        return self.coding is not None and bool(self.coding.missing_column)
+
+
+def input_columns(names: Sequence[str], schema: Schema | None) -> list[InputColumn]:
+    """The raw columns of a model: those of its schema, else its columns."""
+    if schema is None or schema.width is not None:
+        return [InputColumn(name, range(j, j + 1)) for j, name in enumerate(names)]
+    stops = accumulate(len(column.outputs) for column in schema.used)
+    return [
+        InputColumn(column.name, range(stop - len(column.outputs), stop), column)
+        for column, stop in zip(schema.used, stops, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """Rows with some values of a column; effects are relative to the mean of the last rows, with these weights."""
+
+    name: str
+    at: float | str
+    values: list[Any]
+    rows: Array
+    share: Array
+
+
+def _scans(names: Sequence[str], typical: Array, low: Array, high: Array, schema: Schema | None) -> Iterator[_Scan]:
+    """The rows that the effects of all columns need."""
     whole = np.ones(1)
-
-    def numbers(j: int, n_points: int, held: Array) -> tuple[Any, list[Any], Array]:
-        grid = np.unique(np.linspace(low[j], high[j], n_points))
-        rows = np.tile(held, (len(grid) + 1, 1))
-        rows[:, j] = np.append(grid, typical[j])
-        return float(typical[j]), grid.tolist(), rows
-
-    if schema is None:
-        for j, name in enumerate(names):
-            yield name, *numbers(j, _EFFECT_GRID, typical), whole
-        return
-    stop = 0
-    for column in schema.used:
-        first, stop = stop, stop + len(column.outputs)
-        held = typical.copy()
-        held[first:stop] = 0.0
-        if column.kind == "category":
-            levels = [name.removeprefix(f"{column.name}=") for name in column.outputs]
-            rows = np.tile(held, (len(levels), 1))
-            rows[np.arange(len(levels)), np.arange(first, stop)] = 1.0
-            others = [] if column.reference in column.coded_levels else [str(column.reference)]
-            share = np.maximum(typical[first:stop], 0.0)
-            share = np.concatenate([np.full(len(others), max(1.0 - share.sum(), 0.0)), share])
+    for column in input_columns(names, schema):
+        own, first, held = list(column.places), column.places[0], typical.copy()
+        held[own] = 0.0
+        if column.coding is not None and column.kind == "category":
+            rows = np.tile(held, (len(own), 1))
+            rows[np.arange(len(own)), own] = 1.0
+            reference = [] if column.coding.reference in column.coding.coded_levels else [str(column.coding.reference)]
+            share = np.maximum(typical[own], 0.0)
+            share = np.concatenate([np.full(len(reference), max(1.0 - share.sum(), 0.0)), share])
             share = share / share.sum() if share.any() else np.full(len(share), 1 / len(share))
-            yield column.name, _AVERAGE, [*others, *levels], np.vstack((*[held] * len(others), rows)), share
+            every = np.vstack((*[held] * len(reference), rows))
+            yield _Scan(column.name, AVERAGE, [*reference, *column.levels], every, share)
             continue
-        at, values, rows = numbers(first, {"boolean": 2, "date": 5}.get(column.kind, _EFFECT_GRID), held)
-        if column.kind == "date":
-            at, *values = map(column.shown, (at, *values))
-        yield column.name, at, values, rows, whole
-        if column.missing_column:
-            held[first] = typical[first]
-            gap = held.copy()
-            gap[first + 1] = 1.0
-            marked = column.outputs[-1]
-            yield marked, "given", [marked.removeprefix(f"{column.name}=")], np.vstack((gap, held)), whole
+        grid = np.linspace(low[first], high[first], {"boolean": 2, "date": 5}.get(column.kind, N_EFFECT_POINTS))
+        points = np.append(np.unique(grid), typical[first])
+        rows = np.tile(held, (len(points), 1))
+        rows[:, first] = points
+        shown = points.tolist()
+        if column.coding is not None and column.kind == "date":
+            shown = [column.coding.shown(point) for point in shown]
+        yield _Scan(column.name, shown[-1], shown[:-1], rows, whole)
+        if column.coding is not None and column.has_missing:
+            present, missing = held.copy(), held.copy()
+            present[first] = missing[first] = typical[first]
+            missing[first + 1] = 1.0
+            indicator = column.coding.outputs[-1]
+            yield _Scan(indicator, "given", [column.levels[-1]], np.vstack((missing, present)), whole)
 
 
-#: Points of the column that matters most, and the probabilities that totals are given for.
-_FULL = 100
-_PROBABILITIES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+# Points of the widest column.
+MAX_POINTS: Final = 100
+# The probabilities whose total points are listed.
+PROBABILITIES: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -322,14 +369,14 @@ class Nomogram(Result):
 
     Attributes
     ----------
-    label : the class that points speak for
+    label : the class whose score is the sum of points
     rows : list of Points
-        Of each level, or of the ends of a number's range (values between them get points in proportion); the column
-        that can move the score most comes first and has 100 points from one end to the other.
+        Of each level, or of the ends of a number's range, between which points are linear. The column with the widest
+        range of scores comes first and has 100 points.
     probabilities : dict
-        The total points that stand for some probabilities; empty where scores are not log-odds.
+        Total points of some probabilities; empty if scores are not log-odds.
     threshold : float
-        The total points above which the class is predicted.
+        Total points above which the class is predicted.
     """
 
     label: Any
@@ -341,8 +388,9 @@ class Nomogram(Result):
         cells = [[row.column, row.value, f"{row.points:.1f}"] for row in self.rows]
         totals = [[number(p), f"{points:.1f}"] for p, points in self.probabilities.items()]
         below = aligned([["probability", "points"], *totals], left=0) if totals else []
-        lines = [f"Points for {self.label}", *aligned([["column", "value", "points"], *cells], left=2), *below]
-        return "\n".join([*lines, f"above {self.threshold:.1f} points in total: {self.label}"])
+        label = visible(self.label)
+        lines = [f"Points for {label}", *aligned([["column", "value", "points"], *cells], left=2), *below]
+        return "\n".join([*lines, f"threshold: {self.threshold:.1f} points, above: {label}"])
 
 
 @dataclass(frozen=True)
@@ -354,27 +402,27 @@ class Points:
     points: float
 
 
-def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
-    """Points to score a row by hand, for a linear model of two classes.
+def nomogram(model: BaseEstimator, low: ArrayLike, high: ArrayLike, schema: Schema | None = None) -> Nomogram:
+    """The nomogram of a linear model of two classes: points for the values of each column.
 
     Parameters
     ----------
     model : classifier
         Fitted, linear, of two classes.
     low, high : array-like of n_columns numbers
-        The range of each column of the model.
+        Range of each column of the model.
     schema : Schema, optional
-        How raw columns became columns of the model: points are then given to raw values and levels.
+        Coding of raw columns, for points of raw values and levels.
 
     Returns
     -------
     Nomogram
-        Points for the values of each column, and the probability at each sum.
+        Points for the values of each column, and total points of probabilities.
 
     See Also
     --------
     coefficient_table : The coefficients of the model.
-    contributions : The same for one row, in log-odds.
+    contributions : Contributions to the score of one row.
 
     References
     ----------
@@ -393,25 +441,21 @@ def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
     """
     check_is_fitted(model)
     if len(model.classes_) != 2 or not hasattr(model, "coef_") or getattr(schema, "sparse", False):
-        raise ParameterError("Points are for a linear model of two classes, of columns that are not sparse.")
+        raise ParameterError("A nomogram needs a linear model of two classes with dense columns.")
     if hasattr(model, "formula_"):
-        raise ParameterError("Points are for columns as they are, not for the terms of a formula.")
+        raise ParameterError("A nomogram needs a model of columns, not of a formula.")
     if getattr(model, "separation_", None) is not None:
-        raise DegenerateDataError(
-            "There are no points to add up: some coefficients are infinite. A fit with ",
-            Setting("firth", True),
-            " has them.",
-        )
+        raise DegenerateDataError("Some coefficients are infinite. Use ", Setting("firth", True), ".")
     effects = _effects(model, np.asarray(low).tolist(), np.asarray(high).tolist(), schema)
     width = {name: max(own.values()) - min(own.values()) for name, own in effects.items()}
     widest = max(width.values())
     if not widest > 0:
-        raise ParameterError("There are no points to add up: no column changes the score.")
-    scale = _FULL / widest
+        raise ParameterError("A nomogram needs a column that changes the score.")
+    scale = MAX_POINTS / widest
     least = float(model.intercept_[0]) + sum(min(own.values()) for own in effects.values())
     totals = {}
     if isinstance(model, PosteriorClassifier):
-        totals = {p: scale * (math.log(p / (1 - p)) - least) for p in _PROBABILITIES}
+        totals = {p: scale * (math.log(p / (1 - p)) - least) for p in PROBABILITIES}
     return Nomogram(
         plain(model.classes_[1]),
         [
@@ -424,22 +468,20 @@ def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
     )
 
 
-def _effects(model: Any, low: list[float], high: list[float], schema: Any) -> dict[str, dict[str, float]]:
-    """What each value of a raw column adds to the score: each level, or the ends of a number's range."""
-    coef = model.coef_[0].tolist()
-    if schema is None:
-        return {name: _ends(*ends) for name, *ends in zip(column_names(model), coef, low, high, strict=True)}
-    effects, first = {}, 0
-    for column in schema.used:
-        own = coef[first : first + len(column.outputs)]
-        if column.kind == "category":
-            levels = [name.removeprefix(f"{column.name}=") for name in column.outputs]
-            effects[column.name] = {str(column.reference): 0.0, **dict(zip(levels, own, strict=True))}
+def _effects(
+    model: BaseEstimator, low: list[float], high: list[float], schema: Schema | None
+) -> dict[str, dict[str, float]]:
+    """The score of each level of a raw column, or of the ends of a number's range."""
+    coef, effects = model.coef_[0], dict[str, dict[str, float]]()
+    for column in input_columns(column_names(model), schema):
+        own, first = coef[list(column.places)].tolist(), column.places[0]
+        if column.coding is not None and column.kind == "category":
+            levels = zip(column.levels, own, strict=True)
+            effects[column.name] = {str(column.coding.reference): 0.0, **dict(levels)}
         else:
             effects[column.name] = _ends(own[0], low[first], high[first])
-            if column.missing_column:
-                effects[column.name]["(missing)"] = own[0] * (column.mean or 0.0) + own[1]
-        first += len(column.outputs)
+            if column.coding is not None and column.has_missing:
+                effects[column.name]["(missing)"] = own[0] * (column.coding.mean or 0.0) + own[1]
     return effects
 
 

@@ -1,42 +1,48 @@
-"""A linear classifier from given weights: the geometry of a hyperplane, and losses and likelihood at given parameters.
+"""A linear classifier with given weights: hyperplane geometry, losses and likelihood at given parameters.
 
-``g(x) = w'x + b`` is 0 on a hyperplane at right angles to w, positive on one side and negative on the other. A row is
-``g(x) / |w|`` away from it, and the origin ``|b| / |w|`` (Duda, Hart & Stork 2001, section 5.2).
+``g(x) = w'x + b`` is 0 on a hyperplane with normal vector w. The signed distance of a row is ``g(x) / |w|``, that of
+the origin ``|b| / |w|`` (Duda, Hart & Stork 2001, section 5.2).
 """
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array
-from ..data import LabelledRows, as_rows, check_choice, labelled_rows
+from ..arrays import Array, MatrixLike
+from ..data import AnyRows, LabelledRows, as_rows, check_choice, labelled_rows
 from ..errors import ColumnError, LabelError, ParameterError, Setting
-from ..objective import MARGIN_LOSSES
+from ..losses import MARGIN_LOSSES
 from ..rules import LinearRule
 from .base import PosteriorClassifier
 
-ZERO_ONE = "zero-one"
+ZERO_ONE: Final = "zero-one"
+#: The loss of misclassification, and those of `MARGIN_LOSSES`.
+MarginLossName: TypeAlias = Literal[
+    "zero-one", "perceptron", "hinge", "squared_hinge", "squared", "logistic", "squared_sigmoid"
+]
 
 
 @dataclass(eq=False, repr=False)
 class LinearClassifier(PosteriorClassifier):
     """The classifier with given weights w and intercept b: ``g(x) = w'x + b``, positive for the second class.
 
-    It is ready without `fit`, which learns nothing. Probabilities are those of a logistic regression with these
-    weights. With a row of weights for each of K classes the highest score wins.
+    It needs no `fit`. Probabilities are those of a logistic regression with these weights. With weights for each of K
+    classes the highest score wins.
 
     Parameters
     ----------
     coef : array-like of shape (p,) or (K, p)
-        Weights w of the columns; for more than two classes those of each class.
+        Weights w; for more than two classes one row for each class.
     intercept : float or array-like of shape (K,), default=0.0
-        The constant b.
+        Intercept b.
     classes : sequence of labels, default=None
-        In the order of the scores: the second of two is that of positive scores. Default: 0, 1, ...
+        Labels in the order of the scores; the second of two has positive scores. Default: 0, 1, ...
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores.
 
@@ -47,8 +53,8 @@ class LinearClassifier(PosteriorClassifier):
 
     See Also
     --------
-    Perceptron : Weights by mistakes.
-    solvers.Trace : Weights of each iteration, to look at one of them.
+    Perceptron : Weights learned from mistakes.
+    solvers.Trace : Weights of each iteration.
 
     References
     ----------
@@ -72,13 +78,13 @@ class LinearClassifier(PosteriorClassifier):
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, model: Any) -> Self:
-        """The same classifier as a fitted linear one, as weights that can be looked at.
+    def of(cls, model: BaseEstimator) -> Self:
+        """The weights of a fitted linear classifier.
 
         Parameters
         ----------
         model : classifier
-            Fitted, with ``coef_`` and ``intercept_`` of one score, or of one for each class.
+            Fitted, with ``coef_`` and ``intercept_`` of one score, or one for each class.
 
         Returns
         -------
@@ -87,7 +93,7 @@ class LinearClassifier(PosteriorClassifier):
         check_is_fitted(model)
         coef = getattr(model, "coef_", None)
         if coef is None or len(np.atleast_2d(coef)) not in (1, len(model.classes_)):
-            raise ParameterError(f"{type(model).__name__} has no scores that are linear in the columns, one by class.")
+            raise ParameterError(f"{type(model).__name__} has no linear scores. Use a linear classifier.")
         coef, intercept = np.atleast_2d(coef), np.ravel(model.intercept_)
         one = len(coef) == 1
         return cls(coef[0] if one else coef, float(intercept[0]) if one else intercept, classes=model.classes_)
@@ -100,7 +106,7 @@ class LinearClassifier(PosteriorClassifier):
         """The weights, a row for each score."""
         coef = np.atleast_2d(np.asarray(self.coef, dtype=np.float64))
         if coef.ndim != 2 or not coef.size or not np.isfinite(coef).all():
-            raise ParameterError(Setting("coef"), " must be finite numbers, one for each column (and class).")
+            raise ParameterError(Setting("coef"), " must be finite numbers of shape (p,) or (K, p).")
         return coef
 
     @property
@@ -131,17 +137,17 @@ class LinearClassifier(PosteriorClassifier):
         """The scores of the classes: 0 for the first of two."""
         return LinearRule.of_scores(np.zeros(self.n_features_in_), self.coef_, self.intercept_)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]
-        """Check that rows have the columns and labels of this classifier; nothing is learned.
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:  # type: ignore[override]
+        """Check that rows have the columns and labels of this classifier; nothing is fitted.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Any rows.
+            Rows.
         y : array-like of shape (n_rows,), default=None
             Their labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            Of no consequence.
+            Ignored.
 
         Returns
         -------
@@ -150,13 +156,13 @@ class LinearClassifier(PosteriorClassifier):
         self._given(X, y, sample_weight)
         return self
 
-    def distance(self, X: Any) -> Array:
-        """The signed distance of each row from the hyperplane, positive on the side of the second class.
+    def distance(self, X: MatrixLike) -> Array:
+        """The signed distance of each row from the hyperplane, positive for the second class.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Points.
+            Rows.
 
         Returns
         -------
@@ -165,13 +171,13 @@ class LinearClassifier(PosteriorClassifier):
         """
         return np.asarray(self.decision_function(X)) / self._length
 
-    def project(self, X: Any) -> Array:
-        """The point of the hyperplane that is nearest to each row.
+    def project(self, X: MatrixLike) -> Array:
+        """The projection of each row onto the hyperplane.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)
-            Points.
+            Rows.
 
         Returns
         -------
@@ -187,12 +193,7 @@ class LinearClassifier(PosteriorClassifier):
         """The distance of the origin from the hyperplane, ``|b| / |w|``."""
         return float(abs(self.intercept_[0]) / self._length)
 
-    def losses(
-        self, X: Any, y: Any,
-        loss: Literal[
-            "zero-one", "perceptron", "hinge", "squared_hinge", "squared", "logistic", "squared_sigmoid"
-        ] = "logistic",
-    ) -> Array:  # fmt: skip
+    def losses(self, X: MatrixLike, y: ArrayLike, loss: MarginLossName = "logistic") -> Array:
         """The loss of each row at these weights.
 
         Parameters
@@ -200,12 +201,12 @@ class LinearClassifier(PosteriorClassifier):
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
             Rows.
         y : array-like of shape (n_rows,)
-            Their labels; +1 stands for the second class, -1 for the first.
+            Their labels: y is +1 for the second class, -1 for the first.
         loss : str, default="logistic"
-            Of the margin ``m = y g(x)``: "zero-one" (1 for a row that is put in another class), "perceptron"
+            Of the margin ``m = y g(x)``: "zero-one" (1 for misclassified rows), "perceptron"
             ``max(-m, 0)``, "hinge" ``max(1 - m, 0)``, "squared_hinge", "squared" ``(1 - m)^2 / 2``, "logistic"
-            ``log(1 + e^-m)``, "squared_sigmoid" ``(1 - 1 / (1 + e^-m))^2``. More than two classes have the first, and
-            "logistic", which is minus the logarithm of the probability.
+            ``log(1 + e^-m)``, "squared_sigmoid" ``(1 - 1 / (1 + e^-m))^2``. More than two classes: "zero-one"
+            and "logistic", the negative log-probability.
 
         Returns
         -------
@@ -221,8 +222,8 @@ class LinearClassifier(PosteriorClassifier):
         margins = (2.0 * data.codes - 1.0) * self.decision_function(X)
         return np.asarray(MARGIN_LOSSES[loss].value_and_slope(margins)[0])
 
-    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The log-likelihood of the labels at these weights, of a logistic regression.
+    def log_likelihood(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The log-likelihood of the labels in a logistic regression with these weights.
 
         Parameters
         ----------
@@ -231,7 +232,7 @@ class LinearClassifier(PosteriorClassifier):
         y : array-like of shape (n_rows,)
             Their labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            How often each row counts.
+            Frequencies of the rows.
 
         Returns
         -------
@@ -247,14 +248,14 @@ class LinearClassifier(PosteriorClassifier):
         self._refuse_many("A distance from the hyperplane")
         length = float(np.linalg.norm(self.coef_))
         if length == 0:
-            raise ParameterError(Setting("coef"), " is 0: there is no hyperplane to be at a distance from.")
+            raise ParameterError(Setting("coef"), " is 0, which defines no hyperplane. Use other weights.")
         return length
 
     def _refuse_many(self, what: str) -> None:
         if len(self.classes_) > 2:
-            raise LabelError(f"{what} is one of two classes, and there are {len(self.classes_)}.")
+            raise LabelError(f"{what} requires two classes, got {len(self.classes_)}. Use a binary problem.")
 
-    def _given(self, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
+    def _given(self, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None = None) -> LabelledRows:
         """The rows with labels coded in the order of the scores."""
         rows = as_rows(X)
         self._check_columns(X, reset=False)
@@ -263,9 +264,9 @@ class LinearClassifier(PosteriorClassifier):
         return LabelledRows(rows, self.classes_, order[data.codes], data.weight)
 
     def _ready(self) -> None:
-        """Given weights need no fit."""
+        """Nothing: given weights need no fit."""
 
-    def _check_columns(self, X: Any, reset: bool) -> None:  # noqa: ARG002
+    def _check_columns(self, X: MatrixLike | AnyRows, reset: bool) -> None:  # noqa: ARG002
         found = as_rows(X).n_columns
         if found != self.n_features_in_:
-            raise ColumnError(f"X has {found} columns, and there are weights for {self.n_features_in_}.")
+            raise ColumnError(f"X has {found} columns; expected {self.n_features_in_}, one for each weight.")

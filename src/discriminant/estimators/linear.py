@@ -1,4 +1,4 @@
-"""Linear classifiers in closed form: Fisher's discriminant, least squares, the nearest class mean."""
+"""Linear classifiers in closed form: Fisher's discriminant, least squares, minimum distance."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..arrays import Array
-from ..data import LabelledRows, check_choice, check_integer, check_number, fold_of_rows
+from ..data import LabelledRows, TrainingData, check_choice, check_integer, check_number, fold_of_rows
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Setting
 from ..moments.covariance import standard_deviations
-from ..moments.statistic import ClassMoments, Needs
+from ..moments.folds import MomentsSpec
+from ..moments.statistic import ClassMoments
 from ..rules import LinearRule
-from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns, refuse_many_classes
-from .discriminant import ScatterMixin, positive_divisor
+from .base import refuse_many_classes
+from .generative import ScatterMixin, positive_divisor
+from .mixins import CalibratedMixin
+from .moment_classifier import ClassStatistics, MomentClassifier, constant_columns
 
 
 @dataclass(eq=False, repr=False)
 class FisherDiscriminant(ScatterMixin, MomentClassifier):
     """Fisher's linear discriminant: ``w = S_W^-1 (mu_2 - mu_1)`` and a threshold on ``w'x``.
 
-    Rows with ``w'x`` above the threshold are of the second class (in sorted order). The direction assumes no
-    distribution; the score is a distance along it, not a probability.
+    Rows with ``w'x`` above the threshold get the second class (in sorted order). Scores are not probabilities.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ class FisherDiscriminant(ScatterMixin, MomentClassifier):
     folds: int = 10
     n_jobs: int | None = None
 
-    _needs_all_rows = ("threshold", "cv", "searches over the projections of all rows", "threshold='bayes'")
+    _needs_all_rows = ("threshold", "cv", "threshold='bayes'")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -91,57 +93,60 @@ class FisherDiscriminant(ScatterMixin, MomentClassifier):
         super()._check_classes(classes)
         refuse_many_classes(self, classes, "LinearDiscriminantAnalysis")
 
-    def _needs(self) -> Needs:
+    def _moments_spec(self) -> MomentsSpec:
         if self.threshold == "bayes":
-            return Needs("class")
-        return Needs("pooled", folds=self.folds if self.threshold == "cv" else 0)
+            return MomentsSpec("class")
+        return MomentsSpec("pooled", folds=self.folds if self.threshold == "cv" else 0)
 
-    def _read(self, reading: Reading) -> None:
-        moments = reading.moments
-        centre, direction = moments.overall_mean(), self._direction(moments, reading)
-        # Positions on the direction are measured from the centre: an offset of the columns would swamp them.
+    def _estimate(self, statistics: ClassStatistics) -> None:
+        moments = statistics.moments
+        centre, direction = moments.overall_mean(), self._direction(moments, statistics)
+        # Positions are measured from the centre, for accuracy with large offsets of columns.
         means = (moments.mean - centre) @ direction
         self.projected_means_ = means + centre @ direction
         if self.threshold == "bayes":
             along = [moments.of_class(k).along(direction[:, None])[0] for k in range(2)]
             self.projected_sds_ = np.sqrt(np.array(along) / np.maximum(moments.weight - 1, 1))
-            cut = least_error_cut(means, self.projected_sds_, reading.priors)
+            cut = least_error_cut(means, self.projected_sds_, statistics.priors)
         else:
             pooled = moments.within().along(direction[:, None])[0]
             self.projected_sds_ = np.full(2, np.sqrt(pooled / (moments.total_weight - 2)))
-            cut = float(reading.priors @ means if self.threshold == "prior-weighted" else means.mean())
+            cut = float(statistics.priors @ means if self.threshold == "prior-weighted" else means.mean())
         self._cut_at(cut, centre, direction)
 
     @property
     def _takes_passes(self) -> bool:
         return self.threshold != "cv"
 
-    def _refine(self, data: LabelledRows) -> None:
+    def _refine(self, data: TrainingData) -> None:
         if self.threshold == "cv":
             centre, direction = self.rule_.centre, self.rule_.coef[1]
             low, high = (self.means_ - centre) @ direction
-            position = _least_error_position(self._held_out_positions(data, centre), data, self.priors_)
+            whole = data.gather()
+            position = _least_error_position(self._held_out_positions(whole, centre), whole, self.priors_)
             self._cut_at((low + high) / 2 + position * (high - low) / 2, centre, direction)
 
-    def _direction(self, moments: ClassMoments, reading: Reading | None = None) -> Array:
-        """``S_W^-1 (mu_2 - mu_1)``; columns that cannot be used are refused or named for the ``reading`` as a whole."""
+    def _direction(self, moments: ClassMoments, statistics: ClassStatistics | None = None) -> Array:
+        """``S_W^-1 (mu_2 - mu_1)``; with ``statistics`` degenerate columns are refused or named."""
         divisor = positive_divisor(moments.total_weight, moments.n_classes)
-        covariance = moments.within().covariance(divisor) if reading is None else self._invertible(reading, divisor)
+        covariance = (
+            moments.within().covariance(divisor) if statistics is None else self._invertible(statistics, divisor)
+        )
         return covariance.solve(np.diff(moments.mean, axis=0))[0]
 
     def _cut_at(self, cut: float, centre: Array, direction: Array) -> None:
-        """Set the rule that cuts ``direction`` at ``cut``, measured from the centre."""
+        """Set the rule with this threshold along ``direction``, measured from the centre."""
         self.rule_ = LinearRule(centre, np.stack([np.zeros_like(direction), direction]), np.array([0.0, -cut]))
         self.threshold_ = float(cut + centre @ direction)
         self.coef_, self.intercept_ = direction[None], np.array([-self.threshold_])
 
     def _held_out_positions(self, data: LabelledRows, centre: Array) -> Array:
-        """Where each row falls on the direction fitted without its fold; the class means lie at -1 and +1."""
+        """Position of each row on the direction fitted without its fold; class means are at -1 and +1."""
         scales = [self._standardised(train, centre) for train, _ in self.moments_.splits()]
         rule = LinearRule(centre, np.stack([d for d, _ in scales]), np.array([c for _, c in scales]))
         positions = np.empty(data.n_rows)
 
-        def write(block: Any, where: slice) -> None:
+        def write(block: Array, where: slice) -> None:
             fold = fold_of_rows(where.start, where.stop - where.start, len(scales))
             positions[where] = np.take_along_axis(rule.scores(block), fold[:, None], axis=1)[:, 0]
 
@@ -149,10 +154,10 @@ class FisherDiscriminant(ScatterMixin, MomentClassifier):
         return positions
 
     def _standardised(self, train: ClassMoments, centre: Array) -> tuple[Array, float]:
-        """Direction and constant that put the two class means of a training part at -1 and +1."""
+        """Direction and constant that map the class means of a training fold to -1 and +1."""
         if not train.present.all():
             raise DegenerateDataError(
-                Setting("folds", self.folds), " leaves a training part with one class only. Use fewer folds."
+                Setting("folds", self.folds), " leaves training rows of one class only. Use fewer folds."
             )
         direction = self._direction(train)
         low, high = (train.mean - centre) @ direction
@@ -161,15 +166,15 @@ class FisherDiscriminant(ScatterMixin, MomentClassifier):
 
 
 def least_error_cut(means: Array, sds: Array, priors: Array) -> float:
-    """The cut of least expected error between two normal distributions, the second lying to the right.
+    """The threshold of the smallest error between two normal distributions, the second with the larger mean.
 
-    Their weighted densities cross in at most two points; where they do not cross, one class wins everywhere.
+    Their weighted densities cross in at most two points; if they do not cross, one class wins everywhere.
     """
     gaps = means[::-1] - means
     flat = sds <= 1e-9 * np.abs(gaps)
     if not priors.all():
         crossings = np.empty(0)
-    elif flat.any():  # the rows of such a class all lie at its mean: cut beside it, towards the other
+    elif flat.any():  # a class without variance: the threshold is next to its mean
         crossings = (means + 1e-6 * gaps)[flat]
     else:
         from ..theory.bayes import normal_crossings  # slow to load
@@ -179,17 +184,17 @@ def least_error_cut(means: Array, sds: Array, priors: Array) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         missed = priors[0] * ndtr((means[0] - candidates) / sds[0]) + priors[1] * ndtr((candidates - means[1]) / sds[1])
     best = float(candidates[int(np.nanargmin(missed))])
-    # A classifier that never cuts is still a rule: put the cut beyond everything that can come.
+    # If one class wins everywhere, the threshold is beyond all values.
     return best if np.isfinite(best) else np.sign(best) * float(np.finfo(np.float64).max) / 4
 
 
 def _least_error_position(positions: Array, data: LabelledRows, priors: Array) -> float:
-    """The cut with the least weighted error; of equally good ones, that in the gap nearest to the middle."""
+    """The threshold with the smallest weighted error; of equal ones the nearest to the middle."""
     weight = np.ones(data.n_rows) if data.weight is None else data.weight
     weight = weight * (priors / np.bincount(data.codes, weights=weight, minlength=2))[data.codes]
     order = np.argsort(positions, kind="stable")
     ordered, gain = positions[order], np.where(data.codes[order] == 1, weight[order], -weight[order])
-    # Error with the cut after the first i rows, up to a constant: second-class rows passed minus first-class ones.
+    # Error of the threshold after the first i rows, up to a constant.
     error = np.concatenate(([0.0], np.cumsum(gain)))
     edges = np.concatenate(([ordered[0] - 1], ordered, [ordered[-1] + 1]))
     cuts, possible = (edges[:-1] + edges[1:]) / 2, edges[1:] > edges[:-1]
@@ -199,28 +204,26 @@ def _least_error_position(positions: Array, data: LabelledRows, priors: Array) -
 
 @dataclass(eq=False, repr=False)
 class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
-    """Linear regression of coded labels on the columns; the class of the highest fitted value.
+    """Linear regression of class indicators on the columns; the class of the highest fitted value.
 
     Minimises ``sum of w_i |y_i - B'x_i - b|^2 + alpha |D B|^2`` with an unpenalised intercept, D the columns' standard
-    deviations. The fitted values are scores, not probabilities: they sum to 1 but may be negative. With three or more
-    classes a class in the middle of the others can be *masked*: it never has the highest value. ``masked_classes_``
-    names such classes.
+    deviations. Fitted values sum to 1 but are not probabilities. With three or more classes a class between others can
+    be *masked*: it never has the highest value. ``masked_classes_`` lists such classes.
 
     Parameters
     ----------
     alpha : float, default=0.0
         Ridge penalty, 0 for ordinary least squares.
     standardize : bool, default=True
-        Whether the penalty measures columns by their standard deviation, so that their units do not matter; False: D is
-        the identity, as in scikit-learn.
+        Whether the penalty applies to standardised columns; False: D is the identity, as in scikit-learn.
     coding : {"one-hot", "fisher"}, default="one-hot"
-        Responses: 1 for the own class and 0 else; or, for two classes, ``N/N_2`` for the second and ``-N/N_1`` for
-        the first, which makes the coefficients proportional to Fisher's direction and the intercept ``-w'mean``.
+        Responses: class indicators; or, for two classes, ``N/N_2`` and ``-N/N_1``, which gives Fisher's direction and
+        the intercept ``-w'mean``.
     calibration : {None, "sigmoid", "isotonic"}, default=None
-        Learn probabilities from the fitted values of held-out rows, by scikit-learn's calibration with 5 folds;
-        ``predict_proba`` exists only then, and not after `partial_fit`. Predictions are still those of the values.
+        Calibrate probabilities for ``predict_proba``, with the 5 folds of scikit-learn; not after `partial_fit`.
+        Predictions do not change.
     class_weight : None, "balanced" or dict, default=None
-        Multiplied into the weights of the rows, as in `LogisticRegression`.
+        Factors of the weights of rows, as in `LogisticRegression`.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -229,11 +232,11 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     classes_ : array of shape (K,)
     coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
     masked_classes_ : array
-        Classes whose own mean is given to another class.
+        Classes whose mean is classified as another class.
 
     See Also
     --------
-    LinearDiscriminantAnalysis : Does not mask classes.
+    LinearDiscriminantAnalysis : Without masking.
 
     References
     ----------
@@ -259,7 +262,7 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     def _takes_passes(self) -> bool:
         return self.calibration is None
 
-    def _refine(self, data: LabelledRows) -> None:
+    def _refine(self, data: TrainingData) -> None:
         self._calibrate(data)
 
     def _check_parameters(self) -> None:
@@ -270,18 +273,18 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     def _check_classes(self, classes: Array) -> None:
         super()._check_classes(classes)
         if self.coding == "fisher" and len(classes) > 2:
-            wanted, instead = Setting("coding", "fisher"), Setting("coding", "one-hot")
-            raise LabelError(wanted, f" is for two classes, got {len(classes)}. Use ", instead, ".")
+            reason = (Setting("coding", "fisher"), f" supports two classes, got {len(classes)}. Use ")
+            raise LabelError(*reason, Setting("coding", "one-hot"), ".")
 
-    def _needs(self) -> Needs:
-        return Needs("pooled")
+    def _moments_spec(self) -> MomentsSpec:
+        return MomentsSpec("pooled")
 
-    def _read(self, reading: Reading) -> None:
-        moments = reading.moments
+    def _estimate(self, statistics: ClassStatistics) -> None:
+        moments = statistics.moments
         total, n = moments.total(), moments.total_weight
         if self.alpha == 0:
             constant = constant_columns(total.diagonal() / n, moments.mean)
-            self._refuse_constant(constant, "over all rows", "The intercept already stands for it: remove it.")
+            self._refuse_constant(constant, "over all rows", "Remove it.")
         # Centred products of responses and columns, and the mean of each response.
         if self.coding == "one-hot":
             steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
@@ -297,17 +300,16 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
         self.rule_ = LinearRule(moments.overall_mean(), coef, heights)
         scores = self.rule_.scores(moments.mean)  # scores[k, l] is class l's at the mean of class k
         rivals = np.where(np.eye(len(scores), dtype=bool), -np.inf, scores).max(axis=1)
-        self.masked_classes_ = reading.classes[np.diagonal(scores) <= rivals + 1e-9]
+        self.masked_classes_ = statistics.classes[np.diagonal(scores) <= rivals + 1e-9]
 
 
 @dataclass(eq=False, repr=False)
 class MinimumDistance(MomentClassifier):
-    """The class whose mean is nearest, in plain (Euclidean) distance.
+    """The class of the nearest mean, in Euclidean distance.
 
-    The score of class k is ``(x - m) . (mu_k - m) - |mu_k - m|^2 / 2``, with m the mean of all rows: half of what the
-    squared distance to ``mu_k`` falls short of that to m. It is no log-density, so there are no probabilities.
-    Distances depend on the units of the columns: standardise columns that differ in size, or use
-    `LinearDiscriminantAnalysis`, which measures distances in standard deviations.
+    The score of class k is ``(x - m) . (mu_k - m) - |mu_k - m|^2 / 2``, with m the mean of all rows: half the
+    difference of the squared distances to m and to ``mu_k``. There are no probabilities. Standardise columns with
+    different units, or use `LinearDiscriminantAnalysis`.
 
     Parameters
     ----------
@@ -322,7 +324,7 @@ class MinimumDistance(MomentClassifier):
 
     See Also
     --------
-    LinearDiscriminantAnalysis : Distances in standard deviations within the classes.
+    LinearDiscriminantAnalysis : Mahalanobis distances.
 
     References
     ----------
@@ -338,10 +340,10 @@ class MinimumDistance(MomentClassifier):
     _: KW_ONLY
     n_jobs: int | None = None
 
-    def _needs(self) -> Needs:
-        return Needs("diagonal")
+    def _moments_spec(self) -> MomentsSpec:
+        return MomentsSpec("diagonal")
 
-    def _read(self, reading: Reading) -> None:
-        centre = reading.moments.overall_mean()
-        steps = reading.moments.mean - centre
+    def _estimate(self, statistics: ClassStatistics) -> None:
+        centre = statistics.moments.overall_mean()
+        steps = statistics.moments.mean - centre
         self.rule_ = LinearRule(centre, steps, -0.5 * np.einsum("kj,kj->k", steps, steps))

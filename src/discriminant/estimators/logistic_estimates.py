@@ -1,56 +1,76 @@
-"""What inference about a fitted logistic regression rests on: its estimates and their covariance, read again from the
-training rows, in the parameters that these identify (`inference.estimable`), and what it is refused for."""
+"""Estimates of a logistic regression and their covariance, in the parameters that the training rows identify."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import cycle
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array
-from ..data import LabelledRows, check_choice, dense_rows
+from ..arrays import Array, Label
+from ..data import TrainingData, check_choice, check_integer, check_number, dense_rows
 from ..errors import DegenerateDataError, LabelError, NotReadyError, ParameterError, Setting
+from ..evaluation.intervals import check_level
 from ..inference.estimable import EstimableObjective
-from ..inference.likelihood import information, inverse, posterior_covariance
-from ..inference.sandwich import CLUSTERED_KINDS, SandwichKind, effective_class_rows, sandwich_covariance
-from ..moments.covariance import collinearity
-from ..objective import Objective
-from ..results import number, plain, several
-from ..solvers.smooth import named_solver
-from .base import PosteriorClassifier, n_offset_columns
-from .coefficients import column_names
+from ..inference.likelihood import (
+    Coefficient,
+    IntervalKind,
+    Summary,
+    coefficient,
+    effective_parameters,
+    information,
+    inverse,
+    null_log_likelihood,
+    posterior_covariance,
+)
+from ..inference.sandwich import (
+    CLUSTERED_KINDS,
+    SandwichKind,
+    effective_class_rows,
+    has_constant_weights,
+    n_counted,
+    sandwich_covariance,
+)
+from ..moments.collinearity import collinearity
+from ..objective import ElasticNet, Objective, penalty_scale
+from ..results import capitalised, number, plain, several
+from ..solvers.choice import Minimise, named_solver
+from .base import PosteriorClassifier
+from .coefficients import column_names, reference_levels, reference_notes
+from .formula_fit import n_offset_columns
 
-#: Aliased columns that are listed with their equations: of 500 columns of 40 rows, 461 are aliased.
+# Aliased columns listed with their equations: of 500 columns of 40 rows, 461 are aliased.
 MAX_ALIAS_EQUATIONS: Final = 5
-#: With fewer rows of the rarest class for each column, estimates are biased away from 0.
+# With fewer rows of the rarest class for each column, estimates are biased away from 0.
 MIN_EVENTS_PER_COLUMN: Final = 10
-#: With fewer effective rows of the rarest class, and with fewer for each column, tests with importance weights do not
-#: hold their level: with 19 rows and 3 columns HC3 has a type I error of 7 %, with 11 rows of 9 %.
+# With fewer effective rows of the rarest class (in all, for each column), tests with importance weights exceed their
+# level: HC3 with 3 columns has a type I error of 7 % with 19 rows, and of 9 % with 11 rows.
 MIN_EFFECTIVE_ROWS: Final = 25
 MIN_EFFECTIVE_ROWS_PER_COLUMN: Final = 3
-#: The objective of rows that have not changed is the same within this share.
+# Relative difference of the objective that shows that the training rows were changed.
 UNCHANGED_TOLERANCE: Final = 1e-6
-#: A log-likelihood so near to its maximum is that of estimates within a tenth of a standard error of the optimum.
+# Within this distance of the maximum log-likelihood, estimates are within a tenth of a standard error of the optimum.
 OPTIMUM_TOLERANCE: Final = 0.005
-#: With more parameters a fit that shows no sign of aliased columns or separation is not checked for them: the
-#: Hessian costs too much.
+# With more parameters a fit is checked for aliased columns and separation only if it did not converge: the Hessian
+# is too expensive.
 MAX_CHECKED_PARAMETERS: Final = 600
 
-# What a table of ridge coefficients reports about its intervals.
+# The note on the intervals of ridge coefficients.
 CREDIBLE_NOTE: Final = (
-    "ridge estimates are shrunk towards 0. Intervals are credible intervals under the normal prior that the penalty "
-    "implies, its strength taken as known; they cover a large effect less often than their level. Confidence intervals "
-    "and tests need maximum likelihood or Firth's penalty"
+    "intervals: credible intervals under the normal prior implied by the ridge penalty. "
+    "Confidence intervals and tests require maximum likelihood or Firth's penalty"
 )
 
 CovarianceKind = Literal["model", "robust", "clustered"] | SandwichKind
 WeightKind = Literal["frequency", "importance"]
-#: The sandwich that each name stands for.
+# The kind of sandwich estimator of each name.
 SANDWICHES: Final[dict[str, SandwichKind]] = {
     "robust": "HC0",
     "clustered": "CR1",
@@ -59,7 +79,7 @@ SANDWICHES: Final[dict[str, SandwichKind]] = {
 
 
 class Estimates(NamedTuple):
-    """The reported terms: their estimates, the covariance of these, and what to know about them."""
+    """Estimates of the reported terms, their covariance, and notes."""
 
     values: Array
     covariance: Array
@@ -67,17 +87,16 @@ class Estimates(NamedTuple):
 
 
 class CovarianceChoice(NamedTuple):
-    """A covariance as it was asked for, or by default."""
+    """The kind of covariance, given or by default."""
 
     kind: str
-    #: Labels of the clusters of the rows, where they were given.
-    clusters: Any
+    clusters: Any  #: labels of the clusters of the rows
     has_importance: bool
 
 
 @dataclass(frozen=True)
 class Reported:
-    """The terms one reports, as linear functions of the parameters: log-odds of outcomes against a reference."""
+    """The reported terms, as linear functions of the parameters: log-odds of outcomes against a reference."""
 
     objective: Objective
     outcomes: list[int]
@@ -96,11 +115,16 @@ class Reported:
             return terms if self.reference == 0 else -terms
         return np.concatenate([np.kron(contrasts[:, k] - contrasts[:, self.reference], terms) for k in self.outcomes])
 
+    @property
+    def constants(self) -> Array:
+        """What is added to the linear functions."""
+        return np.zeros(len(self.matrix))
+
 
 class LogisticEstimates(PosteriorClassifier):
     """The estimates of a logistic regression and their covariance.
 
-    They come from the training rows, which a model keeps a reference to until it is pickled.
+    They need the training rows, which the model references until it is pickled.
     """
 
     solution_: Any
@@ -114,98 +138,123 @@ class LogisticEstimates(PosteriorClassifier):
     fit_intercept: bool
     firth: bool = False
     early_stopping: bool
+    standardize: bool
     tol: float
+    max_iter: int
     reference: Any
     _training: Objective
+    _summary_type: type[Summary] = Summary
+
+    def _check_parameters(self) -> None:
+        self._penalty()
+        check_number("tol", self.tol, 0, 1, open_below=True)
+        check_integer("max_iter", self.max_iter, 1)
+
+    def _penalty(self) -> ElasticNet:
+        return ElasticNet(self.alpha, self.l1_ratio)
+
+    def _units(self, data: TrainingData, penalty: ElasticNet, std: Array | None = None) -> Array | None:
+        """The factors of coefficients in the penalty; ``std`` are the columns' standard deviations, if known."""
+        return penalty_scale(data, penalty, self.n_jobs, std) if self.standardize else None
 
     @cached_property
     def _estimated(self) -> tuple[EstimableObjective, Array]:
-        """The objective in the parameters that the training rows identify, and the estimates of these."""
+        """The objective in the identified parameters, and their estimates."""
         objective, theta = self._rows_again(), self.solution_.theta
-        if self.alpha == 0 and objective.n_parameters > MAX_CHECKED_PARAMETERS:  # the fit did not look for aliases
+        if self.alpha == 0 and objective.n_parameters > MAX_CHECKED_PARAMETERS:  # not checked by the fit
             problem = EstimableObjective.of(objective)
         else:
             kept = (j for j in range(objective.shape[1]) if j not in self.aliased_)
             problem = EstimableObjective(objective, tuple(kept))
         return problem, problem.nearest(theta)
 
+    @property
+    def _has_training_rows(self) -> bool:
+        """Whether the model was fitted in this process and not read from a file."""
+        return hasattr(self, "_training")
+
     def _rows_again(self) -> Objective:
         check_is_fitted(self, "rule_")
-        if not hasattr(self, "_training"):
-            raise NotReadyError("This needs the training rows, which a stored model does not carry. Fit it again.")
+        if not self._has_training_rows:
+            raise NotReadyError("This needs the training rows, which model files do not contain. Fit the model again.")
         objective = self._training
         if not (self.firth or self.early_stopping or objective.penalty.l1):
             reached = self.solution_
             differs = abs(objective.value_and_gradient(reached.theta)[0] - reached.objective)
-            allowed = max(UNCHANGED_TOLERANCE, 10 * reached.excess)
+            allowed = max(UNCHANGED_TOLERANCE, 10 * reached.suboptimality)
             if not differs <= allowed * max(abs(reached.objective), UNCHANGED_TOLERANCE):
-                raise NotReadyError("The training rows were changed after the fit: fit again, or fit a copy of them.")
+                raise NotReadyError("The training rows were changed after the fit. Fit again, or fit a copy of them.")
         return objective
 
     def _unfinished(self) -> str:
-        """How far the fit stopped short of its optimum; nothing where it did not, or where there is no optimum.
+        """A note on the suboptimality of the fit; empty if it converged, or if there is no optimum.
 
-        The rows have been looked at (`_rows_again`): each look reads all of them.
+        Needs a call of `_rows_again` before, which reads all rows.
         """
         if self.firth or self.separation_ is not None:
             return ""
         reached, objective = self.solution_, self._training
         total = objective.total_weight
-        if reached.converged and total * abs(reached.objective) * reached.excess <= OPTIMUM_TOLERANCE:
+        if reached.converged and total * abs(reached.objective) * reached.suboptimality <= OPTIMUM_TOLERANCE:
             return ""
-        best = named_solver("auto", objective)(objective, reached.theta, min(self.tol, 1e-10), 500)
+        best = self._minimiser(objective)(objective, reached.theta, min(self.tol, 1e-10), 500)
         short = total * (objective.value_and_gradient(reached.theta)[0] - best.objective)
         if short <= OPTIMUM_TOLERANCE:
             return ""
-        penalised = " less the penalty" if self.alpha else ""
-        return (
-            f"The fit stopped ({reached.reason}) before its optimum: the log-likelihood{penalised} is {number(short)} "
-            "below its maximum."
-        )
+        return f"Not converged ({reached.reason}): the log-likelihood is {number(short)} below its maximum."
+
+    def _minimiser(self, objective: Objective) -> Minimise:
+        """The solver that continues a fit."""
+        return named_solver("auto", objective)
 
     def _refuse_unfinished(self, what: str) -> None:
         self._rows_again()
-        shortfall = self._unfinished()
-        if shortfall:
-            more = (Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".")
-            raise NotReadyError(f"{shortfall} {what} are those of the optimum. Raise ", *more)
+        if shortfall := self._unfinished():
+            raise NotReadyError(f"{shortfall} {what} need convergence. Raise ", Setting("max_iter"), ".")
 
     def _refuse_l1(self) -> None:
         if self.alpha * self.l1_ratio > 0:
-            reason = "Standard errors and p-values are not defined after selection by an L1 penalty: "
-            advice = ("Refit the chosen columns with ", Setting("alpha", 0), " on other rows, or use ")
-            raise ParameterError(reason, "the same rows chose the terms. ", *advice, Setting("l1_ratio", 0), ".")
-
-    def _refuse_ridge(self, what: str) -> None:
-        if self.alpha > 0:
-            raise ParameterError(f"{what} are not defined for penalised estimates. Use ", Setting("alpha", 0), ".")
+            reason = "Standard errors and p-values are not defined after selection by an L1 penalty. Use "
+            raise ParameterError(reason, Setting("alpha", 0), " or ", Setting("l1_ratio", 0), ".")
 
     def _refuse_penalty(self, what: str) -> None:
-        self._refuse_ridge(what)
-        if self.firth:
+        self._refuse_l1()
+        if self.alpha > 0:
+            reason = f"{what} are not defined with a ridge penalty. Use the credible intervals of summary(), or "
+            raise ParameterError(reason, Setting("alpha", 0), ".")
+
+    def _require_likelihood(self, what: str, with_firth: bool = False) -> None:
+        """Raise an error unless the estimates maximise a likelihood."""
+        check_is_fitted(self, "rule_")
+        self._refuse_penalty(what)
+        if self.firth and not with_firth:
             raise ParameterError(f"{what} need maximum likelihood. Use ", Setting("firth", False), ".")
+        if self._has_importance_weights():
+            reason = "class_weight is set" if self.class_weight is not None else "the weights are not integers"
+            raise ParameterError(f"{what} need frequency weights, but {reason}. Use the Wald tests of summary().")
+        self._refuse_unfinished(what)
 
     @property
     def _n_estimated(self) -> int:
-        """The number of columns that have an estimated coefficient: not those of offsets in a formula."""
+        """The number of columns with an estimated coefficient, without the offsets of a formula."""
         return self.n_features_in_ - n_offset_columns(self)
 
     def _column_names(self) -> list[str]:
         return column_names(self)[: self._n_estimated]
 
-    def _reported(self, reference: Any) -> Reported:
+    def _reported(self, reference: Label | None) -> Reported:
         r = self._reference_code(reference)
         outcomes = [k for k in range(len(self.classes_)) if k != r]
         names = ["intercept"] * bool(self.fit_intercept) + self._column_names()
         return Reported(self._rows_again(), outcomes, r, names)
 
-    def _reference_code(self, reference: Any) -> int:
+    def _reference_code(self, reference: Label | None) -> int:
         wanted = self.reference if reference is None else reference
         if wanted is None:
             return 0 if len(self.classes_) == 2 else len(self.classes_) - 1
         found = np.flatnonzero(self.classes_ == wanted)
         if found.size == 0:
-            raise LabelError(f"The reference {wanted!r} is not a class. Classes: {self.classes_.tolist()}.")
+            raise LabelError(f"Unknown reference class {wanted!r}. Classes: {self.classes_.tolist()}.")
         return int(found[0])
 
     def _terms(self, reported: Reported) -> list[tuple[Any, str]]:
@@ -221,68 +270,55 @@ class LogisticEstimates(PosteriorClassifier):
         if self.early_stopping or objective.penalty.l1:
             return -objective.total_weight * objective.mean_loss(theta)
         penalty = 0.5 * float((objective.ridge * theta**2).sum())
-        return -objective.total_weight * (self.solution_.objective - penalty)  # without reading the rows once more
+        return -objective.total_weight * (self.solution_.objective - penalty)  # without another pass
 
-    def _covariance_choice(self, kind: Any, clusters: Any, weights: Any) -> CovarianceChoice:
-        """What is meant, checked: clusters ask for CR1, importance weights for HC3."""
+    def _covariance_choice(self, kind: Any, clusters: ArrayLike | None, weights: Any) -> CovarianceChoice:
+        """The checked choice; default: CR1 with clusters, HC3 with importance weights, HC2 with class weights alone.
+
+        HC3 is conservative with class weights: a binary column of 400 rows, 40 of the rarer class, had a type I error
+        of 3.2 %. With survey weights HC2 had up to 7 %.
+        """
         check_choice("covariance", kind, (None, "model", *SANDWICHES))
         important = self._has_importance_weights(weights)
         if self.firth:
             if kind not in (None, "model") or clusters is not None or important:
-                self._refuse_firth(important)
+                reason = "Firth's method supports covariance 'model' and frequency weights only. Use "
+                raise ParameterError(reason, Setting("firth", False), ".")
             return CovarianceChoice("model", None, False)
         if self.alpha > 0 and (kind not in (None, "model") or clusters is not None or important):
-            raise ParameterError(
-                "A ridge estimate is biased, which a sandwich covariance ignores. Confidence intervals need ",
-                Setting("alpha", 0),
-                "; credible intervals of a ridge need ",
-                Setting("covariance", "model"),
-                " and weights that count rows (no class_weight).",
-            )
+            reason = "Credible intervals with a ridge penalty need frequency weights and no sandwich covariance. Use "
+            raise ParameterError(reason, Setting("covariance", "model"), ", or ", Setting("alpha", 0), ".")
         if kind is None:
-            kind = "CR1" if clusters is not None else "HC3" if important else "model"
+            kind = "CR1" if clusters is not None else "model"
+            if important and clusters is None:
+                kind = self._importance_kind()
         clustered = SANDWICHES.get(kind) in CLUSTERED_KINDS
         if clustered and clusters is None and not self._training.data.n_clusters:
-            raise ParameterError(f"covariance={kind!r} needs ", Setting("clusters"), ": the cluster of each row.")
+            raise ParameterError(Setting("covariance", kind), " needs clusters. Set ", Setting("clusters"), ".")
         if clusters is not None and not clustered:
-            instead = Setting("covariance", "CR1")
-            raise ParameterError(f"clusters are given, but covariance={kind!r} ignores them. Use ", instead, ".")
+            conflict = (Setting("clusters"), " have no effect with ", Setting("covariance", kind), ". Use ")
+            raise ParameterError(*conflict, Setting("covariance", "CR1"), ".")
         if kind == "model" and important:
-            raise ParameterError(
-                "covariance='model' needs weights that count rows, but these are importances. Use ",
-                Setting("covariance", "HC3"), ".",
-            )  # fmt: skip
+            need = (Setting("covariance", "model"), " needs frequency weights. Use ")
+            raise ParameterError(*need, Setting("covariance", self._importance_kind()), " for importance weights.")
         return CovarianceChoice(SANDWICHES.get(kind, "model"), clusters, important)
 
+    def _importance_kind(self) -> SandwichKind:
+        """The default covariance with importance weights."""
+        return "HC2" if has_constant_weights(self._training.data) else "HC3"
+
     def _has_importance_weights(self, weights: WeightKind | None = None) -> bool:
-        """Whether weights are importances: by request, or where they are not whole numbers, or those of classes."""
+        """Whether weights are importances: as given; default: with class weights or fractions."""
         check_choice("weights", weights, (None, "frequency", "importance"))
         if self.class_weight is not None:
             if weights == "frequency":
-                refused = "weights='frequency' counts rows, but class_weight multiplies their weights. Leave out "
-                raise ParameterError(refused, Setting("class_weight"), " or ", Setting("weights"), ".")
+                conflict = (Setting("weights", weights), " contradicts ", Setting("class_weight"))
+                raise ParameterError(*conflict, ". Leave out one of them.")
             return True
         return not self._training.data.has_whole_weights if weights is None else weights == "importance"
 
-    def _refuse_firth(self, important: bool) -> None:
-        instead = (" For robust covariances use ", Setting("firth", False), ".")
-        if important:
-            raise ParameterError(
-                "Firth's likelihood needs weights that count rows, but these are importances.", *instead
-            )
-        raise ParameterError("Firth's estimates have the covariance 'model' only.", *instead)
-
-    def _refuse_importance(self, what: str, *remedy: Any) -> None:
-        """Refuse what is a matter of the likelihood where weights do not count rows."""
-        if self._has_importance_weights():
-            reason = "class_weight is set" if self.class_weight is not None else "weights are not whole numbers"
-            raise ParameterError(
-                f"{what} need weights that count rows, but {reason}, so they are importances. Use the Wald tests of "
-                "summary(), whose covariance is a sandwich", *remedy, ".",
-            )  # fmt: skip
-
     def _untestable(self, choice: CovarianceChoice) -> str:
-        """Why tests and intervals with importance weights would not hold their level; empty where they do."""
+        """Why tests with importance weights would exceed their level; empty if they do not."""
         if not choice.has_importance:
             return ""
         n_columns = len(self._estimated[0].columns) - bool(self.fit_intercept)
@@ -291,16 +327,17 @@ class LogisticEstimates(PosteriorClassifier):
         if fewest >= needed:
             return ""
         return (
-            f"{number(fewest, 3)} effective rows of the rarest class for {several(n_columns, 'column')}: no tests and "
-            f"intervals, which need {needed} to hold their level with importance weights"
+            "no tests or intervals with importance weights. Effective sample size of the rarest class: "
+            f"{number(fewest, 3)}, needed for {several(n_columns, 'column')}: {needed}"
         )
 
     def _refuse_untestable(self, choice: CovarianceChoice) -> None:
         if untestable := self._untestable(choice):
-            raise DegenerateDataError(f"{untestable}. Fit without ", Setting("class_weight"), " or with fewer columns.")
+            reason = f"{capitalised(untestable)}. Leave out "
+            raise DegenerateDataError(reason, Setting("class_weight"), " or columns.")
 
     def _estimates(self, reported: Reported, choice: CovarianceChoice) -> Estimates:
-        """Estimates and covariance of the reported terms, and what to know about them."""
+        """Estimates of the reported terms, their covariance, and notes."""
         if self.firth:
             return self._firth_estimates(reported)
         problem, theta = self._estimated
@@ -308,21 +345,19 @@ class LogisticEstimates(PosteriorClassifier):
         whole, note = self._covariance(choice)
         notes = [note]
         if choice.has_importance:
-            reason = "class_weight is set" if self.class_weight is not None else "not whole numbers"
-            reason = reason if self.class_weight is not None or not data.has_whole_weights else "by request"
-            notes.append(f"weights are importances ({reason}): no AIC, BIC and likelihood-ratio tests")
+            notes.append("weights: importances, without AIC, BIC and likelihood-ratio tests")
         if n_offset_columns(self):
-            notes.append(f"known part of the log-odds: {' + '.join(self.formula_.offsets)}")
+            notes.append(f"offset: {' + '.join(self.formula_.offsets)}")
         if problem.aliased:
             notes.append(self._alias_note(data, problem.aliased))
         if self.separation_ is not None:
-            notes.append(f"{self.separation_.kind} separation: infinite estimates; the others are their limits")
+            notes.append(f"separation: {self.separation_.kind}; some estimates are infinite, the others are limits")
         fewest = float(reported.objective.class_weights.min())
         n_columns, is_plain = problem.objective.n_columns, self.alpha == 0 and not choice.has_importance
         if is_plain and fewest < MIN_EVENTS_PER_COLUMN * n_columns:
             notes.append(
-                f"{several(round(fewest), 'row')} of the rarest class for {several(n_columns, 'column')}: estimates "
-                "may be biased away from 0; Firth's likelihood reduces the bias, and AutoClassifier predicts better"
+                f"rows of the rarest class: {round(fewest):,} for {several(n_columns, 'column')}; estimates may be "
+                "biased away from 0. Firth's penalty reduces the bias"
             )
         if self._remaining is not None:
             values, covariance = self._remaining_estimates(reported, choice)
@@ -331,7 +366,7 @@ class LogisticEstimates(PosteriorClassifier):
             return Estimates(matrix @ theta.ravel(), matrix @ whole @ matrix.T, notes)
 
     def _covariance(self, choice: CovarianceChoice) -> tuple[Array, str]:
-        """The covariance of the estimable parameters, and its name."""
+        """The covariance of the estimable parameters, and a note of its kind."""
         problem, theta = self._estimated
         if choice.kind != "model":
             data = problem.objective.data
@@ -345,9 +380,9 @@ class LogisticEstimates(PosteriorClassifier):
         return self._model_covariance(), "covariance: inverse of the information matrix"
 
     def _remaining_estimates(self, reported: Reported, choice: CovarianceChoice) -> tuple[Array, Array]:
-        """Estimates and covariance under separation: those of the rows that are not separated."""
+        """Estimates and covariance under separation, from the rows that are not separated."""
         remaining, left = self._remaining, ~self.separation_.rows
-        clusters, data = choice.clusters, self._training.data
+        clusters, data = choice.clusters, self._training.data.gather()
         if choice.kind in CLUSTERED_KINDS:
             labels: Any = data.cluster if clusters is None else np.asarray(clusters)
             clusters = labels[left]
@@ -356,21 +391,21 @@ class LogisticEstimates(PosteriorClassifier):
         order = np.append(np.arange(self.fit_intercept), self.fit_intercept + np.argsort(remaining._order))
         return values[order], covariance[np.ix_(order, order)]
 
-    def _alias_note(self, data: LabelledRows, aliased: tuple[int, ...]) -> str:
-        some = data.every(1)  # of a dataset its sample
+    def _alias_note(self, data: TrainingData, aliased: tuple[int, ...]) -> str:
+        some = data.sample()  # of a dataset its sample
         found = collinearity(some.rows, self._column_names(), some.weight)
         equations = [found.equations.get(j, self._columns([j])) for j in aliased[:MAX_ALIAS_EQUATIONS]]
         more = len(aliased) - len(equations)
-        return f"aliased, left out: {'; '.join(equations)}{f'; and {more:,} more' if more else ''}"
+        return f"aliased columns: {'; '.join(equations)}{f'; and {more:,} more' if more else ''}"
 
     def _model_covariance(self) -> Array:
         """The inverse information of the estimable parameters."""
-        with np.errstate(over="ignore", invalid="ignore"):  # separated classes have next to no information left
+        with np.errstate(over="ignore", invalid="ignore"):  # separated classes have hardly any information
             return inverse(information(*self._estimated))
 
     @property
     def _intercept_first(self) -> list[int]:
-        """Where the reported terms stand among coefficients whose intercept comes last."""
+        """Positions of the reported terms among coefficients with the intercept last."""
         p = self._n_estimated
         return [p] * bool(self.fit_intercept) + list(range(p))
 
@@ -394,22 +429,74 @@ class LogisticEstimates(PosteriorClassifier):
 
     @cached_property
     def _remaining(self) -> Any:
-        """For two classes under separation: the fit to the rows that are not separated, which has the finite limits."""
+        """For two separated classes: the fit to the rows that are not separated, with the finite limits."""
         found = self.separation_
         if found is None or len(self.classes_) > 2:
             return None
-        data, left = self._rows_again().data, ~found.rows
+        data, left = self._rows_again().data.gather(), ~found.rows
         if len(np.unique(data.codes[left])) < 2:
             return None
         X = dense_rows(data.rows.block(0, data.n_rows))[left]
         columns = np.argsort(found.infinite[0][: X.shape[1]] != 0, kind="stable")
         weight, offset = (None if own is None else own[left] for own in (data.weight, data.offset))
-        model: Any = clone(self).set_params(class_weight=None)  # its weights have it already
+        model: Any = clone(self).set_params(class_weight=None)  # included in the weights
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X[:, columns], data.classes[data.codes[left]], weight, offset)
         model._order = columns  # the infinite ones last
         return model
+
+    @property
+    def _interval(self) -> IntervalKind:
+        return "credible" if self.alpha else "confidence"
+
+    def _deviations(self) -> list[float]:
+        """The standard deviations of the columns of the reported terms, which they repeat."""
+        raise NotImplementedError
+
+    def _free_parameters(self, reported: Reported) -> float:
+        """The number of estimated parameters; with a ridge the effective number."""
+        if self.firth or not self.alpha:
+            return int((~self._aliased(reported)).sum())
+        return effective_parameters(*self._estimated)
+
+    def _wald_summary(self, reported: Reported, choice: CovarianceChoice, level: float) -> Summary:
+        """The summary with Wald tests; the title has the kind of estimates."""
+        check_level(level)
+        found, unfinished = self._estimates(reported, choice), self._unfinished()
+        rows, notes = self._wald_rows(reported, found, level, bool(unfinished)), found.notes[bool(unfinished) :]
+        if untestable := self._untestable(choice):
+            rows = [replace(row, z=math.nan, p_value=math.nan, low=math.nan, high=math.nan) for row in rows]
+            notes.append(untestable)
+        kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
+        objective = reported.objective
+        return self._summary_type(
+            rows=rows,
+            n_rows=n_counted(objective.data) if choice.has_importance else objective.total_weight,
+            n_parameters=self._free_parameters(reported),
+            log_likelihood=self._log_likelihood(),
+            null_log_likelihood=null_log_likelihood(objective),
+            level=level,
+            title="not converged" if unfinished else kind,
+            notes=[*notes, *reference_notes(reference_levels(self))],
+            unfinished=unfinished,
+            likelihood="penalised" if self.firth else "weighted" if choice.has_importance else "maximum",
+            interval=self._interval,
+        )
+
+    def _wald_rows(
+        self, reported: Reported, found: Estimates, level: float, unfinished: bool = False
+    ) -> list[Coefficient]:
+        """The reported terms with Wald tests and intervals."""
+        errors = np.sqrt(np.maximum(np.diagonal(found.covariance), 0.0))
+        estimates = found.values.copy()
+        if unfinished:
+            errors = np.full_like(errors, np.nan)
+        infinite, aliased = self._infinite(reported), self._aliased(reported)
+        estimates[infinite != 0], errors[infinite != 0] = infinite[infinite != 0] * np.inf, np.inf
+        estimates[aliased] = errors[aliased] = np.nan
+        terms = zip(self._terms(reported), estimates.tolist(), errors.tolist(), cycle(self._deviations()), strict=False)
+        return [coefficient(term, estimate, error, level, own, self._interval) for term, estimate, error, own in terms]
 
     def _firth_terms(self, reported: Reported) -> Array:
         """The reported terms as linear functions of Firth's coefficients."""

@@ -1,8 +1,8 @@
-"""A linear classifier of two classes by the loss that it minimises, with solvers as they are taught.
+"""A linear classifier of two classes by its loss, with textbook solvers.
 
-The squared loss makes Widrow and Hoff's least mean squares (LMS, Adaline) of stochastic gradients; the squared error of
-a sigmoid is what logistic regression does not minimise, and why: it is not convex, and flat where a row is far on the
-wrong side. An iteration costs a pass over the rows, that of `solvers.StochasticGradient` its mini-batch.
+Stochastic gradients of the squared loss are Widrow and Hoff's least mean squares (LMS, Adaline). The squared error of a
+sigmoid, in contrast to the logistic loss, is not convex and flat for badly misclassified rows. An iteration costs a
+pass over the rows, for `solvers.StochasticGradient` a mini-batch.
 """
 
 from __future__ import annotations
@@ -11,73 +11,75 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
-from ..arrays import Array
+from ..arrays import Array, MatrixLike
 from ..data import LabelledRows, check_choice, check_integer, check_number
 from ..errors import ParameterError, Setting
-from ..objective import MARGIN_LOSSES, NO_PENALTY, MarginLoss, Objective, Standardisation
+from ..losses import MARGIN_LOSSES
+from ..objective import NO_PENALTY, Objective, Standardisation
 from ..rules import LinearRule
-from ..solvers.plain import IRLS, GradientDescent, StochasticGradient
-from ..solvers.trace import Trace
+from ..solvers.solution import Trace
+from ..solvers.textbook import IRLS, GradientDescent, StochasticGradient
 from .base import RuleClassifier, by_class_or_difference, refuse_many_classes, refuse_weightless
 from .logistic import warn_unconverged
 
-#: Smooth losses: those that gradients lead to a minimum of.
-LOSSES = tuple(name for name, loss in MARGIN_LOSSES.items() if isinstance(loss, MarginLoss))
+# Smooth losses, for gradient descent.
+LOSSES = tuple(name for name, loss in MARGIN_LOSSES.items() if loss.is_smooth)
 _OF_PROBABILITIES = ("logistic", "squared_sigmoid")
 
 
-def _has_probabilities(model: Any) -> bool:
+def _has_probabilities(model: BaseEstimator) -> bool:
     if model.loss not in _OF_PROBABILITIES:
-        raise AttributeError(f"The scores of loss={model.loss!r} are no probabilities: use 'logistic'.")
+        raise AttributeError(f"loss={model.loss!r} has no probabilities. Use loss='logistic'.")
     return True
 
 
 @dataclass(eq=False, repr=False)
 class LossClassifier(RuleClassifier):
-    """The linear classifier of two classes with the least mean loss, found step by step from w = 0, b = 0.
+    """The linear classifier of two classes with the smallest mean loss, by iterations from w = 0, b = 0.
 
     Minimises ``sum_i w_i f(m_i) / sum_i w_i`` with the margin ``m = y (w'x + b)``, y = -1 for the first class and +1
-    for the second. It is there to look at losses and solvers, in the units of the data; to get an answer from, take
-    `LogisticRegression`, `LeastSquaresClassifier` or `SupportVectorClassifier`, which minimise the convex ones at once.
+    for the second. It shows losses and solvers in the units of the data; for applications use `LogisticRegression`,
+    `LeastSquaresClassifier` or `SupportVectorClassifier`.
 
     Parameters
     ----------
     loss : {"squared", "squared_sigmoid", "logistic", "squared_hinge"}, default="squared"
         f(m): ``(1 - m)^2 / 2``, which is ``(y - score)^2 / 2`` (LMS); ``(1 - s)^2`` with ``s = 1 / (1 + e^-m)``, the
-        squared error of a probability; ``log(1 + e^-m)``; ``max(1 - m, 0)^2``. The second is not convex: where its
-        gradient vanishes need not be its minimum.
+        squared error of a probability; ``log(1 + e^-m)``; ``max(1 - m, 0)^2``. The second is not convex: stationary
+        points need not be minima.
     solver : solver object, default=None
         `solvers.GradientDescent`, `solvers.StochasticGradient` or, if the loss is convex, `solvers.IRLS`. Default:
         gradient descent. One row at a time with the rate eta / n is LMS with the step eta:
         ``w + eta (y - score) x``.
     fit_intercept : bool, default=True
-        Whether there is a b.
+        Whether to fit b.
     max_iter : int, default=10000
-        Most steps.
+        Maximum number of steps.
     tol : float, default=1e-06
-        Relative distance of the objective from its minimum to stop at, as the gradient suggests it.
+        Relative suboptimality of the objective to stop at, estimated by the gradient.
     trace : bool, default=False
         Keep every iteration in ``trace_``.
     random_state : int, default=None
-        For the order of the rows in `solvers.StochasticGradient`.
+        Seed of the order of rows in `solvers.StochasticGradient`.
     n_jobs : int, default=None
-        Threads, which change nothing but the time: -1 all cores, None as many as BLAS uses.
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
     coef_, intercept_ : arrays of shape (1, p) and (1,)
     solution_ : Solution
-        Where the solver stopped, and why.
+        Objective and stopping reason of the solver.
     trace_ : solvers.Trace
-        The way there, with ``trace=True``; ``log_likelihood`` is minus the sum of the losses.
+        Iterates, with ``trace=True``; ``log_likelihood`` is minus the sum of the losses.
 
     See Also
     --------
     LinearClassifier : Losses at given weights.
-    LeastSquaresClassifier : The minimum of the squared loss in closed form.
+    LeastSquaresClassifier : The squared loss in closed form.
 
     References
     ----------
@@ -112,13 +114,13 @@ class LossClassifier(RuleClassifier):
         return tags
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> Array:
-        """The probabilities ``1 - s`` and ``s`` of the two classes, with the losses that are about them.
+    def predict_proba(self, X: MatrixLike) -> Array:
+        """The probabilities ``1 - s`` and ``s`` of the two classes, for the logistic and squared sigmoid losses.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Rows in the columns of fit.
+            Rows to classify.
 
         Returns
         -------
@@ -143,17 +145,16 @@ class LossClassifier(RuleClassifier):
         refuse_weightless(data.class_weights, data.classes)
         solver, none = self.solver or GradientDescent(), Standardisation.none(data.rows.n_columns)
         units = none if not getattr(solver, "standardised", True) else None
-        loss: Any = MARGIN_LOSSES[self.loss]
-        objective = Objective(data, loss, NO_PENALTY, self.fit_intercept, units, n_jobs=self.n_jobs)
+        objective = Objective(data, MARGIN_LOSSES[self.loss], NO_PENALTY, self.fit_intercept, units, n_jobs=self.n_jobs)
         random = {"rng": self.random_state} if isinstance(solver, StochasticGradient) else {}
-        with np.errstate(over="ignore", invalid="ignore"):  # what diverges is told below
+        with np.errstate(over="ignore", invalid="ignore"):  # divergence is checked below
             found = solver.minimise(
                 objective, np.zeros(objective.shape), self.tol, self.max_iter, trace=self.trace, **random
             )
         if found.reason == "not finite":
             data.rows.refuse_nonfinite()
-            grown = f"The weights grow without end: the steps are too long ({found.iterations} were taken). Lower "
-            raise ParameterError(grown, Setting("rate"), " of the solver, or leave it out.")
+            diverged = f"The solver diverged after {found.iterations} iterations. Decrease its learning rate ("
+            raise ParameterError(diverged, Setting("rate"), ").")
         self._training, self.solution_, self.n_iter_ = objective, found, max(found.iterations, 1)
         if self.trace:
             self.trace_ = Trace.of(objective, found.trace)

@@ -1,55 +1,57 @@
-"""Naive Bayes: columns that are independent within each class, each with a distribution of its own."""
+"""Naive Bayes: columns independent within each class, each with its own distribution."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.special import logit
 
-from ..arrays import Array
+from ..arrays import Array, MatrixLike
 from ..data import (
     DISTRIBUTIONS,
+    AnyRows,
     LabelledRows,
+    MixedBlock,
     MixedRows,
     MixedView,
     Rows,
-    Source,
+    TrainingData,
     as_table,
     check_number,
     column_distributions,
     dense_parts,
+    is_streamed,
     require,
     two_valued,
 )
-from ..engine import side_by_side
+from ..engine import parallel_map
 from ..errors import DiscriminantWarning, ParameterError, Part, Setting, warn
 from ..folds import HeldOut, TunedRule
 from ..moments.covariance import gaussian_diagonal_rule
-from ..moments.statistic import ClassMoments, Needs, TableMoments, level_log_probabilities
-from ..results import listed, quoted, several
+from ..moments.folds import MomentsSpec
+from ..moments.levels import TableMoments, level_log_probabilities
+from ..moments.statistic import ClassMoments
+from ..results import listed, quoted
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
-from .base import Reading, collected, constant_columns
-from .discriminant import GenerativeClassifier
+from .generative import GenerativeClassifier
+from .moment_classifier import ClassStatistics, collected, constant_columns
 from .regularised import held_out_losses, log_shares, part_seen, tempered
 
 
-def smoothed_variances(moments: Any, smoothing: float) -> Array:
-    """Variance of each column in each class, plus ``smoothing`` times the column's variance over all rows.
-
-    The addition is measured in the column's own variance, so it does not depend on units.
-    """
-    with np.errstate(invalid="ignore"):  # classes not seen yet have no variance
+def smoothed_variances(moments: ClassMoments, smoothing: float) -> Array:
+    """Variance of each column in each class, plus ``smoothing`` times its variance over all rows."""
+    with np.errstate(invalid="ignore"):  # classes without rows
         return moments.scatter / moments.weight[:, None] + smoothing * moments.column_variances()
 
 
 def _constant_column(smoothing: float) -> tuple[str, *tuple[Part, ...]]:
-    """Where a column must vary, and what to do if it does not."""
+    """Where a column must vary, and the remedy if it does not."""
     if smoothing:
-        return "over all rows", "A normal distribution needs some variation: remove it."
+        return "over all rows", "Remove it."
     return "within a class", "Set ", Setting("var_smoothing"), " above 0, or remove it."
 
 
@@ -65,7 +67,7 @@ class GaussianNB(GenerativeClassifier):
     priors : array-like or dict, default=None
         Class probabilities, in class order or by label. Default: the shares of the training rows.
     var_smoothing : float, default=1e-09
-        Share of a column's variance over all rows that is added to its variance in each class.
+        Fraction of a column's variance over all rows added to its variance in each class.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -73,12 +75,12 @@ class GaussianNB(GenerativeClassifier):
     ----------
     classes_, priors_ : arrays of shape (K,)
     means_, variances_ : arrays of shape (K, p)
-    moments_ : the statistic the model was read from
+    moments_ : the class moments
 
     See Also
     --------
-    NaiveBayes : Other distributions, mixed in one table.
-    QuadraticDiscriminantAnalysis : Columns that depend on each other.
+    NaiveBayes : Other distributions.
+    QuadraticDiscriminantAnalysis : With correlated columns.
 
     References
     ----------
@@ -101,16 +103,16 @@ class GaussianNB(GenerativeClassifier):
     def _check_parameters(self) -> None:
         check_number("var_smoothing", self.var_smoothing, 0)
 
-    def _needs(self) -> Needs:
-        return Needs("diagonal")
+    def _moments_spec(self) -> MomentsSpec:
+        return MomentsSpec("diagonal")
 
-    def _read(self, reading: Reading) -> None:
-        moments: Any = reading.moments
+    def _estimate(self, statistics: ClassStatistics) -> None:
+        moments: Any = statistics.moments
         variances = smoothed_variances(moments, self.var_smoothing)
         constant = constant_columns(variances.min(axis=0), moments.mean)
         self._refuse_constant(constant, *_constant_column(self.var_smoothing))
-        self.variances_ = reading.spread(variances)
-        self.rule_ = gaussian_diagonal_rule(moments.mean, variances, reading.log_priors)
+        self.variances_ = statistics.expand(variances)
+        self.rule_ = gaussian_diagonal_rule(moments.mean, variances, statistics.log_priors)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
         return rng.normal(self.means_[k], np.sqrt(self.variances_[k]), (n, self.n_features_in_))
@@ -118,42 +120,41 @@ class GaussianNB(GenerativeClassifier):
 
 @dataclass(eq=False, repr=False)
 class NaiveBayes(GenerativeClassifier):
-    """Naive Bayes with a distribution for each column, mixed in one table.
+    """Naive Bayes with a distribution for each column.
 
     The score of class k is ``log prior_k + sum_j log P(x_j | k)``, where ``P(x_j | k)`` is
 
     - "gaussian": normal with the mean and variance of the class;
-    - "categorical": ``(N_kl + alpha) / (N_k + alpha L)`` for level l of L. A level never seen in fitting has what all
-      levels have together, 1 in every class: it speaks for or against none, and there is a warning;
+    - "categorical": ``(N_kl + alpha) / (N_k + alpha L)`` for level l of L; unseen levels have no effect, with a
+      warning;
     - "bernoulli": yes/no columns (0 or 1), ``(N_k1 + alpha) / (N_k + 2 alpha)`` for a 1;
-    - "counts": Poisson, each column on its own, its rate drawn towards the column's overall rate by the weight of
-      ``alpha`` rows;
-    - "multinomial": all such columns together share out a row's total, as word counts do:
+    - "counts": independent Poisson columns, rates shrunk towards the overall rate with the weight of ``alpha`` rows;
+    - "multinomial": the shares of all such columns in a row's total, as for word counts:
       ``(sum_kj + alpha) / (sum_k + alpha m)`` for column j of m.
 
     Parameters
     ----------
     distributions : "auto", a name, a list with one name per column, or a dict from column to name, default="auto"
-        "auto" (also for columns the dict leaves out) goes by type: text and categories are categorical, booleans
-        bernoulli, other numbers gaussian.
+        "auto" (also for columns not in the dict): text and categories are categorical, booleans bernoulli, other
+        numbers gaussian.
     priors : array-like or dict, default=None
         Class probabilities, in class order or by label. Default: the shares of the training rows.
     alpha : float, default=1.0
-        Additive smoothing of everything that is counted.
+        Additive smoothing of counts.
     var_smoothing : float, default=1e-09
-        Share of a normal column's variance over all rows that is added to its variance in each class.
+        Fraction of a normal column's variance over all rows added to its variance in each class.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
     classes_, priors_ : arrays of shape (K,)
-    distributions_ : tuple with the distribution of each column
-    moments_ : the statistic the model was read from
+    distributions_ : tuple of the distribution of each column
+    moments_ : the class moments
 
     See Also
     --------
-    GaussianNB : Numbers only.
+    GaussianNB : Normal columns only.
 
     References
     ----------
@@ -195,16 +196,16 @@ class NaiveBayes(GenerativeClassifier):
             categorical = 0 if kinds is None else kinds.count("categorical")
             require(len(self.rule_.categorical) == categorical and kinds is not None, self, "distributions_")
 
-    def _needs(self) -> Needs:
-        return Needs("diagonal")
+    def _moments_spec(self) -> MomentsSpec:
+        return MomentsSpec("diagonal")
 
-    def _readable(self, X: Any, first: bool) -> Any:
-        if isinstance(X, Source):
+    def _readable(self, X: MatrixLike | AnyRows, first: bool) -> Any:
+        if is_streamed(X):
             self._check_columns(X, reset=first)
             if first:
-                self.distributions_ = column_distributions(np.empty((1, X.n_columns)), self.distributions, X.names)
+                self.distributions_ = column_distributions(np.empty((1, X.shape[1])), self.distributions, X.names)
                 self._frame_backend = None
-            return replace(X, view=MixedView(self.distributions_, X.names))  # type: ignore[type-var]
+            return X.viewed(MixedView(self.distributions_, X.names))
         table, names = as_table(X), X.names if isinstance(X, Rows) else None
         self._check_columns(X, reset=first)
         if first:
@@ -212,36 +213,29 @@ class NaiveBayes(GenerativeClassifier):
             self._frame_backend = getattr(table, "implementation", None)
         return MixedRows(table, self.distributions_, names)
 
-    def _rows(self, X: Any) -> Rows:
-        rows: Any = super()._rows(X)
+    def _rows(self, X: MatrixLike | AnyRows) -> AnyRows:
+        rows = super()._rows(X)
         places = [j for j, kind in enumerate(self.distributions_) if kind == "categorical"]
-        counts = _level_counts(rows) if isinstance(rows, Source) and places else map(rows.level_counts, places)
+        counts = _level_counts(rows) if places else []
         for j, rule, found in zip(places, self.rule_.categorical, counts, strict=True):
             unseen = found - Counter(dict.fromkeys(rule.levels, rows.n_rows))
             if unseen:
-                which = "a level" if len(unseen) == 1 else "levels"
-                warn(
-                    f"{several(unseen.total(), 'row')} with {which} of {rows.column_label(j)} not seen in training "
-                    f"({quoted(unseen, 3)}): this column then speaks for or against no class.",
-                    DiscriminantWarning,
-                )
+                affected = f"Unseen levels of {rows.column_label(j)}: {quoted(unseen, 3)} (rows: {unseen.total():,})."
+                warn(f"{affected} The column has no effect in these rows.", DiscriminantWarning)
         return rows
 
-    def _statistic(self, data: LabelledRows, first_row: int) -> TableMoments:  # noqa: ARG002
+    def _statistic(self, data: TrainingData, first_row: int) -> TableMoments:  # noqa: ARG002
         n_levels = self.distributions_.count("categorical")
         return TableMoments(len(data.classes), data.rows.n_columns - n_levels, n_levels)
 
-    def _log_joint(self, X: Any) -> Array:
+    def _log_joint(self, X: MatrixLike) -> Array:
         unscaled = {"counts", "multinomial"} & set(self.distributions_)
         if unscaled:
-            raise ParameterError(
-                f"The columns whose distribution is {listed(sorted(unscaled))} have their probability up to a factor "
-                "that all classes share: there is no density of the rows."
-            )
+            raise ParameterError(f"Columns with distribution {listed(sorted(unscaled))} have no normalised density.")
         return self._scores(X)
 
-    def _read(self, reading: Reading) -> None:
-        moments: Any = reading.moments
+    def _estimate(self, statistics: ClassStatistics) -> None:
+        moments: Any = statistics.moments
         kinds = np.array([kind for kind in self.distributions_ if kind != "categorical"], dtype=object)
         normal, linear = np.flatnonzero(kinds == "gaussian"), np.flatnonzero(kinds != "gaussian")
         tables = [LevelRule(*level_log_probabilities(table, moments.weight, self.alpha)) for table in moments.tables]
@@ -250,17 +244,17 @@ class NaiveBayes(GenerativeClassifier):
             constant = self._numeric_columns[normal[constant_columns(variances.min(axis=0), means)]]
             self._refuse_constant(constant, *_constant_column(self.var_smoothing))
         gaussian = gaussian_diagonal_rule(means, variances, np.zeros(len(means)))
-        self.rule_ = MixedRule(gaussian, normal, self._linear_rule(reading, kinds, linear), linear, tables)
+        self.rule_ = MixedRule(gaussian, normal, self._linear_rule(statistics, kinds, linear), linear, tables)
 
-    def _linear_rule(self, reading: Reading, kinds: Array, columns: Array) -> LinearRule:
-        """The columns whose log-probabilities are linear in their values."""
-        rates, weight = reading.moments.mean, reading.moments.weight
-        coef, constants = np.zeros(rates.shape), reading.log_priors.copy()
+    def _linear_rule(self, statistics: ClassStatistics, kinds: Array, columns: Array) -> LinearRule:
+        """The rule of columns whose log-probabilities are linear in their values."""
+        rates, weight = statistics.moments.mean, statistics.moments.weight
+        coef, constants = np.zeros(rates.shape), statistics.log_priors.copy()
         for kind in ("bernoulli", "counts", "multinomial"):
             own = np.flatnonzero(kinds == kind)
             if own.size:
                 parameter = _parameter(kind, rates[:, own], weight, self.alpha)
-                # A column without a single count has rate 0 in every class: what comes there speaks for none of them.
+                # Columns without counts have rate 0 in every class, and no effect.
                 coef[:, own] = np.log(np.where(parameter > 0, parameter, 1.0))
                 if kind == "bernoulli":
                     coef[:, own] -= np.log1p(-parameter)
@@ -274,7 +268,7 @@ class NaiveBayes(GenerativeClassifier):
         return np.flatnonzero([kind != "categorical" for kind in self.distributions_])
 
     def _drawn_rows(self, codes: Array, rng: np.random.Generator) -> Any:
-        """Columns drawn one by one; a frame of the kind the model was fitted with, or an array."""
+        """Columns sampled one by one, as a frame if the model was fitted to one."""
         columns: list[Any] = [None] * self.n_features_in_
         places = np.flatnonzero([kind == "categorical" for kind in self.distributions_])
         for j, rule in zip(places, self.rule_.categorical, strict=True):
@@ -307,28 +301,17 @@ class NaiveBayes(GenerativeClassifier):
         return rng.multinomial(totals, parameter).astype(float)
 
 
-@dataclass(frozen=True)
-class _LevelsOf:
-    """From a span of rows to how many have each level of each categorical column."""
-
-    blocks: Any
-
-    def __call__(self, span: Any) -> list[Counter[Any]]:
-        found = [[Counter(values) for values in block.levels] for block, _ in self.blocks(span)]
-        return [sum(own, Counter()) for own in zip(*found, strict=True)]
+def _level_counts(rows: AnyRows) -> list[Counter[Any]]:
+    """The number of rows of each level of each categorical column."""
+    return [sum(own, Counter()) for own in zip(*rows.map_blocks(_levels_of), strict=True)]
 
 
-def _level_counts(rows: Source) -> list[Counter[Any]]:
-    """The same of all rows."""
-    parts = rows.executor.in_order(_LevelsOf(rows.blocks), rows.spans)
-    return [sum(own, Counter()) for own in zip(*parts, strict=True)]
+def _levels_of(block: MixedBlock, where: slice) -> list[Counter[Any]]:  # noqa: ARG001
+    return [Counter(values) for values in block.levels]
 
 
 def _parameter(kind: str, rates: Array, weight: Array, alpha: float) -> Array:
-    """The smoothed parameters in each class, from its means and weights.
-
-    They are the share of ones ("bernoulli"), a Poisson rate ("counts"), or the shares of a row's total ("multinomial").
-    """
+    """Smoothed parameters by class: shares of ones ("bernoulli"), rates ("counts"), or shares ("multinomial")."""
     sums, n = rates * weight[:, None], weight[:, None]
     if kind == "bernoulli":
         return (sums + alpha) / (n + 2 * alpha)
@@ -338,17 +321,17 @@ def _parameter(kind: str, rates: Array, weight: Array, alpha: float) -> Array:
     return sums / sums.sum(axis=1, keepdims=True)
 
 
-#: Classes are drawn towards what all rows are by so many of them, so that no variance and no share is 0.
-_ADDED_ROWS = 2.0
-#: So many numbers stay in a core's cache.
-_CACHED_NUMBERS = 1 << 15
-#: How much of the variance classes have in common, from one for all to one for each.
-_POOLINGS = np.array([1.0, 0.5, 0.1, 0.0])
+# Rows of the prior that shrinks classes towards all rows: no variance and no share is 0.
+PRIOR_ROWS: Final = 2.0
+# Numbers that stay in the cache of a core.
+CACHED_VALUES: Final = 1 << 15
+# Poolings of the variances, from pooled to separate.
+POOLINGS: Final = np.array([1.0, 0.5, 0.1, 0.0])
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """What all rows are: columns of two values by the lower, the step between them and the share of the other."""
+    """Columns over all rows; those of two values by the lower value, the step to the other, and its share."""
 
     two: Array
     low: Array
@@ -359,21 +342,21 @@ class _Columns:
     @classmethod
     def of_rows(cls, rows: Rows, moments: ClassMoments) -> _Columns:
         (two, low, step), variance = two_valued(rows), moments.column_variances()
-        two = two & (variance > 0)  # not, where the other value is that of rows without weight
+        two = two & (variance > 0)  # the other value has weight
         share = np.divide(moments.overall_mean() - low, step, out=np.full(len(low), 0.5), where=two)
         return cls(two, low, np.where(two, step, 1.0), share, variance)
 
     def rule(self, moments: ClassMoments, pooling: float) -> DiagonalRule:
-        """Normal columns, and columns of two values whose log-odds are the means of normals with one variance."""
+        """The rule of normal columns, and of columns of two values by normals with the same log-odds."""
         present = moments.only_present()
         means, variances, constants = self._parts(present, np.array([pooling]))
-        return DiagonalRule(means, variances[0], constants[0]).spread_over(moments.present)
+        return DiagonalRule(means, variances[0], constants[0]).expand_classes(moments.present)
 
-    def scores(self, block: Any, moments: ClassMoments) -> Array:
-        """Those of the rules at all poolings, (rows, poolings, K): means, and distances from them, are the same."""
-        means, variances, constants = self._parts(moments.only_present(), _POOLINGS)
-        out = np.full((block.shape[0], len(_POOLINGS), moments.n_classes), -np.inf)
-        halved_precisions, step = 0.5 / variances, max(1, _CACHED_NUMBERS // len(self.two))
+    def scores(self, block: Array, moments: ClassMoments) -> Array:
+        """The scores at all poolings, (rows, poolings, K)."""
+        means, variances, constants = self._parts(moments.only_present(), POOLINGS)
+        out = np.full((block.shape[0], len(POOLINGS), moments.n_classes), -np.inf)
+        halved_precisions, step = 0.5 / variances, max(1, CACHED_VALUES // len(self.two))
         parts = ((X[i : i + step], where.start + i) for X, where in dense_parts(block) for i in range(0, len(X), step))
         for X, start in parts:
             for own, k in enumerate(np.flatnonzero(moments.present)):
@@ -384,14 +367,14 @@ class _Columns:
     def _parts(self, moments: ClassMoments, poolings: Array) -> tuple[Array, Array, Array]:
         """Means (K, p), variances (poolings, K, p) and constants (poolings, K)."""
         n, scatter, own = moments.weight[:, None], moments.scatter, 1 - poolings[:, None, None]
-        mixed = own * scatter + (1 - own) * scatter.sum(axis=0) + _ADDED_ROWS * self.variance
-        variances = mixed / (own * n + (1 - own) * moments.total_weight + _ADDED_ROWS)
+        mixed = own * scatter + (1 - own) * scatter.sum(axis=0) + PRIOR_ROWS * self.variance
+        variances = mixed / (own * n + (1 - own) * moments.total_weight + PRIOR_ROWS)
         variances = np.where(self.variance > 0, variances, 1.0)
         means, constants, two = moments.mean, -0.5 * np.log(variances), self.two
         if two.any():
             low, step = self.low[two], self.step[two]
-            shares = n * (moments.mean[:, two] - low) / step + _ADDED_ROWS * self.share[two]
-            shares /= n + _ADDED_ROWS
+            shares = n * (moments.mean[:, two] - low) / step + PRIOR_ROWS * self.share[two]
+            shares /= n + PRIOR_ROWS
             odds, means = logit(shares), means.copy()
             means[:, two], variances[..., two] = low + step * odds, step**2
             constants[..., two] = 0.5 * odds**2 + np.log1p(-shares)
@@ -399,14 +382,14 @@ class _Columns:
 
 
 def naive_bayes_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = None) -> TunedRule:
-    """Naive Bayes of coded rows, with the pooling of variances and the temperature of least held-out log-loss.
+    """Naive Bayes of coded rows, with the pooling of variances and temperature of the smallest held-out log-loss.
 
     Parameters
     ----------
     data : LabelledRows
-        Coded rows: columns of two values are taken as such, others as normal.
+        Coded rows; columns are normal or have two values.
     held : HeldOut
-        What each split holds out; a row may be held out several times.
+        The splits; rows may be held out several times.
     n_jobs : int, default=None
         Threads of the splits.
 
@@ -423,12 +406,12 @@ def naive_bayes_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = Non
         moments = collected(part_seen(data, held, split), kind, 1)
         return columns.scores(data.rows.take(held.rows[held.fits == split]), moments)
 
-    densities = np.empty((len(held.rows), len(_POOLINGS), len(log_priors)))
-    for split, found in enumerate(side_by_side(densities_of, list(range(held.n_splits)), n_jobs)):
+    densities = np.empty((len(held.rows), len(POOLINGS), len(log_priors)))
+    for split, found in enumerate(parallel_map(densities_of, list(range(held.n_splits)), n_jobs)):
         densities[held.fits == split] = found
     losses = held_out_losses(data, held, densities, log_priors).of_grid()
     best = int(np.argmin(losses.min(axis=1)))
     temperature, loss, posteriors = tempered(data, held, densities[:, best], log_priors)
-    rule = columns.rule(whole, _POOLINGS[best])
+    rule = columns.rule(whole, POOLINGS[best])
     scaled = replace(rule, variances=rule.variances / temperature, constants=temperature * rule.constants + log_priors)
-    return TunedRule(scaled, {"pooling": float(_POOLINGS[best]), "temperature": temperature}, loss, posteriors)
+    return TunedRule(scaled, {"pooling": float(POOLINGS[best]), "temperature": temperature}, loss, posteriors)

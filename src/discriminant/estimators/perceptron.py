@@ -1,98 +1,93 @@
-"""The perceptron, primal and dual, with the bound on its updates."""
+"""The perceptron, primal and dual, with the bound on its number of updates."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array
-from ..data import LabelledRows, check_choice, check_integer, check_number, require
-from ..engine import side_by_side
+from ..arrays import Array, MatrixLike
+from ..data import LabelledRows, TrainingData, check_choice, check_integer, check_number, require
+from ..engine import parallel_map
 from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyError, Setting, warn
 from ..margins import perceptron as training
-from ..results import several, shown
+from ..results import shown
 from ..rules import LinearRule
-from .base import StreamingMixin, can_stream
-from .multiclass import BinaryLearner
+from .codebook_classifier import BinaryLearner
+from .mixins import StreamingMixin, can_stream
 
-#: The dual form keeps the products of every two rows: 800 MB of this many.
-_MOST_DUAL_ROWS = 10_000
+# The dual form keeps the Gram matrix of the rows (800 MB).
+MAX_DUAL_ROWS: Final = 10_000
 
 
 @dataclass(eq=False, repr=False)
 class Perceptron(StreamingMixin, BinaryLearner):
     """Rosenblatt's perceptron: at every mistake, ``w += eta y x`` and ``b += eta y``, until a pass makes none.
 
-    Starts at ``w = 0, b = 0`` and goes through the rows in their order, over and over. ``y`` is -1 for the first class
-    (in sorted order) and +1 for the second; the intercept is the weight of a column of ones. Because of the start at
-    0, ``eta`` scales the weights and changes nothing else.
+    Starts at ``w = 0, b = 0`` and visits the rows in their order, in every pass. ``y`` is -1 for the first class (in
+    sorted order) and +1 for the second; the intercept is the weight of a column of ones. ``eta`` only scales the
+    weights.
 
-    If the classes can be separated, it stops after at most ``R^2 / gamma^2`` updates: `certificate` computes the bound.
-    If they cannot, it never would: after ``max_iter`` passes, or when it is found to run in a circle, it warns
-    and keeps the best weights seen at the end of a pass, those with the fewest mistakes counted over all rows. They
-    need not be the best of all; weights in the middle of a pass are not tried. Rows sorted by class make for poor
-    ends of passes, so ``shuffle=True`` is better then.
+    For separable classes it stops after at most ``R^2 / gamma^2`` updates, see `certificate`. Otherwise, after
+    ``max_iter`` passes or when it cycles, it warns and keeps the weights with the fewest mistakes at the end of a pass.
+    Use ``shuffle=True`` for rows sorted by class.
 
-    There is no ``sample_weight``: the result depends on the order of the rows, and equal rows need not stand next to
-    each other.
+    There is no ``sample_weight``, because the result depends on the order of the rows.
 
     Parameters
     ----------
     form : {"primal", "dual"}, default="primal"
-        Keep the weights; or keep for every row the number of updates it caused, and see rows through their products
-        only. Both make the same updates, step for step. The dual form is for up to 10,000 rows.
+        Keep the weights; or the number of updates of every row, with inner products of rows only. Both make the same
+        updates. The dual form supports up to 10,000 rows.
     rule : {"sign", "nonpositive"}, default="sign"
-        What is a mistake: ``y sign(w'x + b) < 0`` with sign(0) = 1, or ``y (w'x + b) <= 0``. A score is 0 where it
-        is 0 but for rounding: at most 9e-16 times the length of ``(x, 1)`` times the sum of the lengths of the rows
-        that caused updates.
+        Definition of a mistake: ``y sign(w'x + b) < 0`` with sign(0) = 1, or ``y (w'x + b) <= 0``. Scores are 0 up to
+        rounding: 9e-16 times the length of ``(x, 1)`` times the sum of the lengths of the rows with updates.
     eta : float, default=1.0
-        Length of a step.
+        Step length.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes.
     shuffle : bool, default=False
-        Visit the rows in a new random order in every pass.
+        Visit the rows in random order in every pass.
     average : bool, default=False
-        Classify with the mean of the weights after every visit (Freund & Schapire 1999), which stands whether or not
-        the classes can be separated; nothing is warned of then.
+        Use the mean of the weights after every visit (Freund & Schapire 1999), without convergence warnings.
     trace : bool, default=False
         Keep every update in ``trace_``.
     fit_intercept : bool, default=True
-        Whether the scores have a constant, which is not penalised.
+        Whether to fit an intercept.
     multiclass : {"one-vs-rest", "one-vs-one"}, default="one-vs-rest"
-        For more than two classes: each against all others, the highest score wins; or each pair, the most votes win,
-        and the scores decide among equals.
+        For more than two classes: each against all others and the highest score wins; or each pair and the most votes
+        win, with ties broken by scores.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     random_state : int, default=None
-        For ``shuffle``.
+        Seed of ``shuffle``.
 
     Attributes
     ----------
     classes_ : array of shape (K,)
     coef_, intercept_ : arrays of shape (1, p) and (1,) for two classes, else one row for each binary problem
     n_iter_ : int
-        Passes made; the most of any binary problem.
+        Number of passes, the maximum over binary problems.
     updates_, mistakes_ : int, or array with one number for each binary problem
-        Updates made; rows that the weights kept get wrong, by ``rule``.
+        Number of updates, and of misclassified rows by ``rule``.
     converged_ : bool
-        Whether every binary problem came to weights without mistakes; their mean may still make some.
+        Whether every binary problem reached weights without mistakes.
     alpha_ : array of shape (n,) for two classes, else one row for each binary problem (dual form)
-        Updates caused by each row on the way to the weights kept: ``coef_ = eta sum alpha_i y_i x_i``. With ``average``
-        all updates are counted.
+        Number of updates of each row: ``coef_ = eta sum alpha_i y_i x_i``. With ``average`` of all updates.
     trace_ : list of `PerceptronUpdate`, or one list for each binary problem
     codebook_ : Codebook
-        Which classes each binary problem tells apart.
+        The binary problems.
     walks_ : list of `PerceptronState`
-        Where each binary problem stands, for `partial_fit` to go on from.
+        State of each binary problem, for `partial_fit`.
 
     See Also
     --------
-    SupportVectorClassifier : The separating hyperplane with the widest margin, also for classes that overlap.
+    SupportVectorClassifier : The hyperplane with the widest margin, also for overlapping classes.
 
     References
     ----------
@@ -109,8 +104,8 @@ class Perceptron(StreamingMixin, BinaryLearner):
     >>> [(step.epoch, step.row, step.coef.tolist(), step.intercept) for step in model.trace_]
     [(1, 1, [0.0, -1.0], -1.0), (1, 2, [2.0, -1.0], 0.0), (1, 3, [2.0, 0.0], -1.0)]
     >>> print(model.certificate())
-    3 updates made, at most R^2/gamma^2 = 30 (R = 2.44949, gamma = 0.447214)
-    cosine with the direction of the widest margin 1.0000, at least 0.3162
+    Updates: 3 (bound R^2/gamma^2: 30, R: 2.44949, gamma: 0.447214)
+    Cosine with the direction of the maximum margin: 1.0000 (lower bound: 0.3162)
     """
 
     form: Literal["primal", "dual"] = "primal"
@@ -127,21 +122,16 @@ class Perceptron(StreamingMixin, BinaryLearner):
     random_state: Any = None
 
     _stream_state = "walks_"
-    _needs_all_rows = (
-        "form",
-        "dual",
-        "counts the updates of rows it has at hand",
-        "form='primal', which makes the same updates",
-    )
+    _needs_all_rows = ("form", "dual", "form='primal'")
     _zero_is_second = True  # sign(0) = 1
 
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Train from 0 until a pass makes no mistake.
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:  # type: ignore[override]
+        """Train from 0 until a pass has no mistakes.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Rows, in the order of training.
+            Rows in training order.
         y : array-like of shape (n_rows,)
             The class of each row.
 
@@ -152,21 +142,20 @@ class Perceptron(StreamingMixin, BinaryLearner):
         return super().fit(X, y)
 
     @available_if(can_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Make one pass over these rows, going on from where training stands. Not with ``form="dual"``.
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Continue training with one pass over these rows; not with ``form="dual"``.
 
-        The weights after the last row classify, or with ``average`` the mean since the start: other rows are not at
-        hand to tell which weights were better. If ``average`` is set only later on, the weights at that time stand for
-        all those before. Called once for every pass that `fit` makes over the same rows, it makes the same updates.
+        Predictions use the weights after the last row, or with ``average`` their mean. One call for each pass of `fit`
+        over the same rows makes the same updates.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
             Rows, each visited once.
         y : array-like of shape (n_rows,)
-            Labels, as in `fit`.
+            Their labels.
         classes : array-like, default=None
-            What labels there will ever be, in the first call; without it, those of the first ``y``.
+            All classes, in the first call. Default: those of the first ``y``.
 
         Returns
         -------
@@ -174,7 +163,8 @@ class Perceptron(StreamingMixin, BinaryLearner):
         """
         return super().partial_fit(X, y, classes)
 
-    def _learn_more(self, data: LabelledRows, first: bool) -> None:
+    def _learn_more(self, rows: TrainingData, first: bool) -> None:
+        data = rows.gather()
         if first:
             self.codebook_ = self._make_codebook(len(self.classes_))
         table, settings = training.RowBlocks(data.rows), self._settings()
@@ -189,19 +179,19 @@ class Perceptron(StreamingMixin, BinaryLearner):
             return form.reached(epoch), form.trace
 
         before = [None] * self.codebook_.n_columns if first else self.walks_
-        passed = side_by_side(one_more_pass, list(enumerate(before)), self.n_jobs)
+        passed = parallel_map(one_more_pass, list(enumerate(before)), self.n_jobs)
         finite = np.isfinite([walk.weights for walk, _ in passed]).all(axis=0)
         if not finite.all():
             table.refuse_column(int(np.argmin(finite)))
         for name in {"_training", "mistakes_", "converged_", "alpha_", "trace_"} & set(vars(self)):
-            delattr(self, name)  # only training to the end can tell
+            delattr(self, name)  # known after `fit` only
         self._keep_walks([walk for walk, _ in passed], [steps for _, steps in passed])
-        self._set_rule(self._linear([walk.read(self.average) for walk in self.walks_]))
+        self._set_rule(self._linear([walk.result(self.average) for walk in self.walks_]))
 
     def certificate(self) -> training.PerceptronCertificate | list[training.PerceptronCertificate]:
-        """The bound on the number of updates beside those made; one for each binary problem of more than two classes.
+        """The number of updates and its bound, for each binary problem.
 
-        Needs the rows of `fit`, and computes the widest margin between the classes from them.
+        Needs the rows of `fit` for the widest margin.
 
         Returns
         -------
@@ -209,11 +199,8 @@ class Perceptron(StreamingMixin, BinaryLearner):
         """
         check_is_fitted(self, "rule_")
         if not hasattr(self, "_training"):
-            raise NotReadyError(
-                "The certificate is computed from the rows of fit, which partial_fit does not keep and a stored model "
-                "does not carry. Fit it again."
-            )
-        found = [self._certificate(self._training, column) for column in range(len(self.walks_))]
+            raise NotReadyError("The certificate needs the training rows of fit. Fit again.")
+        found = [self._certificate(self._training.gather(), column) for column in range(len(self.walks_))]
         return found[0] if len(self.classes_) == 2 else found
 
     def _check_parts(self) -> None:
@@ -237,25 +224,19 @@ class Perceptron(StreamingMixin, BinaryLearner):
             average=bool(self.average),
             trace=bool(self.trace),
             seed=self._seed() if self.shuffle else 0,
-            n_jobs=self.n_jobs,
         )
 
-    def _problem(self, data: LabelledRows, column: int) -> training.TwoSides:
+    def _problem(self, data: LabelledRows, column: int) -> training.BinaryTask:
         """The binary problem of a column of the codebook."""
         chosen, sides = self.codebook_.targets(data.codes, column)
-        return training.TwoSides(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
+        return training.BinaryTask(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
 
     def _solutions(self, data: LabelledRows) -> list[training.PerceptronRun]:
         table, settings, gram = training.RowBlocks(data.rows), self._settings(), None
         if self.form == "dual":
-            if data.n_rows > _MOST_DUAL_ROWS:
-                raise InputError(
-                    Setting("form", "dual"),
-                    f" keeps the products of every two rows, and is for at most {_MOST_DUAL_ROWS:,} rows; X has "
-                    f"{data.n_rows:,}. Use ",
-                    Setting("form", "primal"),
-                    ", which makes the same updates.",
-                )
+            if data.n_rows > MAX_DUAL_ROWS:
+                reason = f" supports at most {MAX_DUAL_ROWS:,} rows, got {data.n_rows:,}. Use "
+                raise InputError(Setting("form", "dual"), reason, Setting("form", "primal"), ".")
             gram = training.gram_matrix(table, settings.fit_intercept)
 
         def trained(column: int) -> training.PerceptronRun:
@@ -264,7 +245,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
                 training.PrimalPerceptron(*task) if gram is None else training.DualPerceptron(*task, gram)
             )
 
-        return side_by_side(trained, list(range(self.codebook_.n_columns)), self.n_jobs)
+        return parallel_map(trained, list(range(self.codebook_.n_columns)), self.n_jobs)
 
     def _columns_of(self, solutions: list[training.PerceptronRun]) -> LinearRule:
         return self._linear([one.weights for one in solutions])
@@ -288,7 +269,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
             self.trace_ = traces[0] if len(self.classes_) == 2 else traces
 
     def _question(self, column: int) -> str:
-        """The call that decides whether a binary problem can be solved."""
+        """The call that decides whether a binary problem is separable."""
         if len(self.classes_) == 2 or not self.codebook_.matrix.all():
             return "linear_separability(X, y)"
         return f"linear_separability(X, y == {shown(self.classes_[column])})"
@@ -301,19 +282,14 @@ class Perceptron(StreamingMixin, BinaryLearner):
         outcome, circle = solutions[worst], ""
         if outcome.cycle:
             since, again = outcome.cycle
-            circle = f"It runs in a circle: passes {since} and {again} ended with the same weights. "
+            circle = f" It cycles: the weights after epochs {since} and {again} are equal."
         problems = f" in {len(failed)} of {len(solutions)} binary problems" if len(solutions) > 1 else ""
-        warn(
-            Message(
-                f"No pass was without mistakes{problems}. The best weights at the end of a pass are kept: after "
-                f"{outcome.reached.epochs} epochs they get {several(outcome.mistakes, 'row')} wrong in "
-                f"{self._named(worst)}. "
-                f"{circle}{self._question(worst)} decides whether they can be separated at all. If so, raise ",
-                Setting("max_iter"), ", else use ", Setting("average", True), ", ", Model("LogisticRegression"), " or ",
-                Model("SupportVectorClassifier"), ".",
-            ),
-            ConvergenceWarning,
-        )  # fmt: skip
+        reached = (
+            f"The perceptron did not converge{problems}. Epochs: {outcome.reached.epochs}, misclassified rows: "
+            f"{outcome.mistakes} in {self._named(worst)}.{circle} If {self._question(worst)}.separable, raise "
+        )
+        instead = (Setting("average", True), " or ", Model("SupportVectorClassifier"), ".")
+        warn(Message(reached, Setting("max_iter"), "; otherwise use ", *instead), ConvergenceWarning)
 
     def _certificate(self, data: LabelledRows, column: int) -> training.PerceptronCertificate:
         problem, walk = self._problem(data, column), self.walks_[column]
@@ -321,8 +297,9 @@ class Perceptron(StreamingMixin, BinaryLearner):
         try:
             return training.certified(block, problem.sides, walk.weights, walk.updates, bool(self.fit_intercept))
         except DegenerateDataError as error:
-            plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"
-            raise DegenerateDataError(
-                f"No {plane} separates {self._named(column)}: there is no margin, hence no bound on the updates. "
-                f"{self._question(column)} shows why."
-            ) from error
+            origin = "" if self.fit_intercept else " by a hyperplane through the origin"
+            reason = (
+                f"Not linearly separable{origin}: {self._named(column)}. The updates have no bound; see "
+                f"{self._question(column)}."
+            )
+            raise DegenerateDataError(reason) from error

@@ -1,15 +1,18 @@
-"""Models by short names: the same name is the same class, with the same parameters, wherever it is written."""
+"""Registry of models by short names, with their parameters and descriptions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ParameterError
 from ..results import suggestion
 
-#: The class of each model, as it is called in the package.
+if TYPE_CHECKING:
+    from ..tables.schema import Schema
+
+#: The class of each model.
 MODELS = {
     "auto": "AutoClassifier",
     "lda": "LinearDiscriminantAnalysis",
@@ -17,6 +20,7 @@ MODELS = {
     "bayesian-lda": "BayesianLinearDiscriminantAnalysis",
     "rda": "RegularizedDiscriminantAnalysis",
     "logistic": "LogisticRegression",
+    "ordinal": "OrdinalLogisticRegression",
     "ridge": "LogisticRegressionCV",
     "lasso": "LogisticRegressionCV",
     "svm": "SupportVectorClassifier",
@@ -31,29 +35,29 @@ MODELS = {
     "fisher": "FisherDiscriminant",
     "minimum-distance": "MinimumDistance",
 }
-#: What a name stands for beside the defaults of its class.
+#: Parameters that differ from the defaults of the class.
 SETTINGS: dict[str, dict[str, Any]] = {
     "lasso": {"l1_ratio": 1.0, "n_alphas": 25},
     "svm-calibrated": {"standardize": True, "calibration": "sigmoid"},
     "least-squares-calibrated": {"calibration": "sigmoid"},
     "naive-bayes-calibrated": {"families": ["naive-bayes"], "choose": "best"},
 }
-#: Without a penalty, or shrinkage, by default: to them a column for each level is one too many.
+#: Models without a penalty or shrinkage by default, for which one column for each level is redundant.
 UNPENALISED = (
-    "lda", "qda", "bayesian-lda", "logistic", "gaussian-nb", "perceptron", "lms", "least-squares",
+    "lda", "qda", "bayesian-lda", "logistic", "ordinal", "gaussian-nb", "perceptron", "lms", "least-squares",
     "least-squares-calibrated", "fisher", "minimum-distance",
 )  # fmt: skip
 
 
-def known_name(name: str, names: Any = MODELS, what: str = "model") -> str:
-    """The name itself, or an error with those that come near."""
+def known_name(name: str, names: Collection[str] = MODELS, what: str = "model") -> str:
+    """The name if it is known, else an error with suggestions."""
     if name not in names:
-        raise ParameterError(f"There is no {what} {name!r}.{suggestion(name, names)} Known: {', '.join(names)}.")
+        raise ParameterError(f"Unknown {what} {name!r}.{suggestion(name, names)} Known: {', '.join(names)}.")
     return name
 
 
-def new_model(name: str, schema: Any = None) -> Any:
-    """A model by its short name, not yet fitted; naive Bayes takes coded columns for what the schema says they are.
+def new_model(name: str, schema: Schema | None = None) -> Any:
+    """An unfitted model by its short name; naive Bayes gets its distributions from the schema.
 
     >>> new_model("lda"), new_model("lasso")
     (LinearDiscriminantAnalysis(), LogisticRegressionCV(l1_ratio=1.0, n_alphas=25))
@@ -64,10 +68,10 @@ def new_model(name: str, schema: Any = None) -> Any:
     return model
 
 
-def coding_for(name: str, settings: Mapping[str, Any]) -> Literal["reference", "full"]:
-    """How the levels of categories are coded for a model: a penalty should treat them alike, inference compares them.
+def coding_for(name: str, settings: Mapping[str, float | str | None]) -> Literal["reference", "full"]:
+    """The coding of categories for a model: all levels with a penalty, a reference level for inference.
 
-    Settings may be values, or texts as they are written on the command line.
+    Settings are values, or their texts on the command line.
 
     >>> coding_for("logistic", {}), coding_for("logistic", {"alpha": "0.1"}), coding_for("svm", {})
     ('reference', 'full', 'full')
@@ -77,7 +81,7 @@ def coding_for(name: str, settings: Mapping[str, Any]) -> Literal["reference", "
 
 
 def common_coding(names: Sequence[str] | None) -> Literal["reference", "full"]:
-    """How levels are coded for models that are compared: in full where a penalty is at work, and no class covariance.
+    """The coding of categories for a comparison: all levels with a penalty, except with class covariances.
 
     >>> common_coding(None), common_coding(["lda", "ridge"]), common_coding(["qda", "ridge"])
     ('full', 'full', 'reference')
@@ -86,23 +90,27 @@ def common_coding(names: Sequence[str] | None) -> Literal["reference", "full"]:
     return "full" if penalised and "qda" not in (names or ()) else "reference"
 
 
-def _is_set(strength: Any) -> bool:
-    """Whether the strength of a penalty is not 0 and not none; what is neither has a name, such as "cv"."""
+def _is_set(strength: float | str | None) -> bool:
+    """Whether a penalty strength is other than 0 and None; names such as "cv" are."""
+    if strength is None:
+        return False
     try:
         return float(strength) != 0
     except (TypeError, ValueError):
         return str(strength).strip().lower() not in ("none", "null")
 
 
-def _distributions(schema: Any) -> list[str]:
-    """Of each coded column: numbers are normal, of all levels of a category a row has one, marks are 0 or 1."""
+def _distributions(schema: Schema) -> list[str]:
+    """The distribution of each coded column: numbers gaussian, all levels multinomial, indicators bernoulli."""
     found: list[str] = []
     for column in schema.used:
         levels = "multinomial" if any(column.redundant) else "bernoulli"
-        found += [levels if column.kind == "category" else "bernoulli" if mark else "gaussian" for mark in column.marks]
+        found += [
+            levels if column.kind == "category" else "bernoulli" if mark else "gaussian" for mark in column.is_indicator
+        ]
     return found
 
 
 def short_name(class_name: str) -> str:
-    """The short name of a class of models; its own name where it has none."""
+    """The short name of a class, or its own name."""
     return next((name for name, known in MODELS.items() if known == class_name), class_name)

@@ -1,67 +1,59 @@
 """Regularised discriminant analysis: between one covariance for all classes, one for each, and a sphere.
 
-Pooling, shrinkage and temperature are chosen together by the log-loss of held-out rows. The principal axes of the
-covariances at one pooling serve every shrinkage, and log-densities every temperature: for K classes, p columns and n
-rows a pooling costs ``K p^3`` for each split, and ``n K p^2``.
+Pooling, shrinkage and temperature minimise the held-out log-loss. The principal axes of the covariances at one pooling
+serve every shrinkage, and log-densities every temperature: for K classes, p columns and n rows a pooling costs
+``K p^3`` for each split, and ``n K p^2``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
 from ..arrays import Array
 from ..data import LabelledRows, as_rows, check_integer, check_number, dense_parts, two_valued
 from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
-from ..engine import side_by_side
+from ..engine import parallel_map
 from ..errors import DegenerateDataError, Setting
 from ..folds import HeldOut, TunedRule
 from ..moments.covariance import ClassSpectra, row_span, standard_deviations
-from ..moments.statistic import ClassMoments, Grain, Needs
+from ..moments.folds import MomentsSpec
+from ..moments.statistic import ClassMoments, CovarianceStructure
 from ..rules import LinearRule, QuadraticRule, log_softmax
-from .base import (
-    MOST_NUMBERS_OF_FOLDS,
-    PosteriorClassifier,
-    by_class_or_difference,
-    collected,
-    constant_columns,
-    moments_in_folds,
-    refuse_weightless,
-)
+from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
+from .moment_classifier import MAX_FOLD_MOMENT_NUMBERS, collected, constant_columns, moments_in_folds
 
-#: What is tried: from LDA to QDA, and from each covariance to a sphere.
-_POOLINGS = np.array([1.0, 0.9, 0.6, 0.3, 0.1, 0.0])
-_SHRINKAGES = np.array([0.0, 0.003, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0])
-#: A covariance for each class is not tried where a pooling takes more multiplications than this.
-_MOST_WORK = 2e9
-#: The settings are chosen on this many rows: more of them would hardly change the choice.
-ENOUGH_ROWS = 20_000
-#: Log-densities of so many rows, classes and settings stay in a core's cache.
-_CACHED_DENSITIES = 1 << 17
-#: So many are kept until the choice is made (64 MB); more are computed again at what was chosen.
-_KEPT_DENSITIES = 1 << 23
+# The grid: from LDA to QDA, and from each covariance to a sphere.
+_POOLINGS: Final = np.array([1.0, 0.9, 0.6, 0.3, 0.1, 0.0])
+_SHRINKAGES: Final = np.array([0.0, 0.003, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0])
+# Covariances of single classes are not tried if a pooling takes more multiplications (about a second).
+MAX_POOLING_OPERATIONS: Final = 2e9
+# The settings are chosen on a subsample of at most this many rows.
+MAX_TUNING_ROWS: Final = 20_000
+# Number of log-densities that stay in the cache of a core.
+CACHED_DENSITIES: Final = 1 << 17
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried: poolings, shrinkages, and one temperature or (None) all of them."""
+    """The grid of poolings, shrinkages, and one temperature or (None) all of them."""
 
     poolings: Array
     shrinkages: Array
     temperature: float | None
 
     @property
-    def grain(self) -> Grain:
+    def structure(self) -> CovarianceStructure:
         """The scatter that covariances are read from: of each class, unless they have all of it in common."""
         return "pooled" if (self.poolings == 1).all() else "class"
 
     def restricted(self, n_classes: int, n_columns: int, held: HeldOut) -> Grid:
-        """Without covariances of single classes where they would take too long; a single pooling stays."""
+        """The grid without class covariances if they are too expensive."""
         work = n_classes * n_columns**2 * (10.0 * n_columns * held.n_splits + 2.0 * len(held.rows))
-        return self if work <= _MOST_WORK else replace(self, poolings=self.poolings[:1])
+        return self if work <= MAX_POOLING_OPERATIONS else replace(self, poolings=self.poolings[:1])
 
 
 #: The whole grid.
@@ -70,9 +62,9 @@ ALL = Grid(_POOLINGS, _SHRINKAGES, None)
 
 @dataclass(frozen=True)
 class Frame:
-    """The columns as distances are measured in them: from a centre, in units, without those that do not vary.
+    """Standardised columns: a centre and units, without constant columns.
 
-    Shrinkage averages the variance over ``n_columns``: after a rotation there are more than there are coordinates.
+    Shrinkage averages the variance over ``n_columns``, which a rotation to fewer coordinates does not change.
     """
 
     centre: Array
@@ -82,9 +74,9 @@ class Frame:
 
     @classmethod
     def of_columns(cls, data: LabelledRows, moments: ClassMoments) -> Frame:
-        """In standard deviations over all rows; columns of two values are as long as the step between them.
+        """Units: standard deviations over all rows; for columns of two values the difference of these.
 
-        The standard deviation within classes would make a sphere of a column that hardly varies there.
+        Standard deviations within classes would overweight columns that hardly vary there.
         """
         variance = moments.column_variances()
         kept = np.setdiff1d(np.arange(len(variance)), constant_columns(variance, moments.mean))
@@ -92,7 +84,7 @@ class Frame:
         two, _, step = two_valued(data.rows)
         return cls(moments.overall_mean(), np.where(two, step, units), kept, len(kept))
 
-    def rows(self, block: Any) -> Array:
+    def rows(self, block: Array) -> Array:
         """Rows in these coordinates."""
         parts = [X[:, self.kept] - self.centre[self.kept] for X, _ in dense_parts(block)]
         rows = np.concatenate([np.empty((0, len(self.kept))), *parts])
@@ -100,7 +92,7 @@ class Frame:
         return rows
 
     def turned(self, data: LabelledRows) -> tuple[LabelledRows, Self, Array]:
-        """The rows in as many dimensions as there are of them, the frame of these, and their directions (p, r)."""
+        """The rows rotated to their span, the frame of these, and the directions (p, r)."""
         columns = self.rows(data.rows.block(0, data.n_rows))
         rows, back = row_span(columns)
         r = rows.shape[1]
@@ -115,7 +107,7 @@ class Frame:
         return ClassSpectra.pooled(means, scatter, moments.weight, pooling, self.n_columns)
 
     def in_columns(self, rule: LinearRule | QuadraticRule) -> LinearRule | QuadraticRule:
-        """A rule for coordinates as one for the columns."""
+        """The rule for columns of a rule for coordinates."""
         p, kept, units = len(self.units), self.kept, self.units[self.kept]
         if isinstance(rule, LinearRule):
             coef = np.zeros((len(rule.coef), p))
@@ -130,57 +122,39 @@ class Frame:
 
 @dataclass(frozen=True)
 class Search:
-    """Fits to the parts of some splits, and what they say of the rows held out."""
+    """Fits to the training parts of splits, and their held-out losses."""
 
     data: LabelledRows
     held: HeldOut
     frame: Frame
     grid: Grid
     log_priors: Array
-    moments: Callable[[int], ClassMoments]  #: of the rows that a split learns from
+    moments: Callable[[int], ClassMoments]  #: of the training part of a split
 
     def searched(self, n_jobs: int | None) -> tuple[Array, Callable[[int, int], Array]]:
-        """The mean held-out loss at each pooling, shrinkage and temperature; NaN where a covariance is singular.
+        """The mean held-out loss at each pooling, shrinkage and temperature; NaN if a covariance is singular.
 
-        And what gives the log-densities (n_pairs, K) at the numbers of a pooling and a shrinkage, minus infinity in a
-        class of which no row was seen: they are kept from the search, unless they are too many. Where they are few they
-        are summed up at once, those of all splits together.
+        Also a function from the indices of a pooling and a shrinkage to log-densities (n_pairs, K), minus infinity for
+        classes without training rows: all of them would take too much memory.
         """
-        n_poolings, n_shrinkages, _ = self._shape
-        count = len(self.held.rows) * n_poolings * n_shrinkages * len(self.log_priors)
-        if count <= _CACHED_DENSITIES:
-            densities = self._densities(n_jobs)
-            summed, total = self._summed(densities, slice(None))
-            return summed / (total or np.nan), lambda pooling, shrinkage: densities[:, pooling, shrinkage]
-        keep = count <= _KEPT_DENSITIES
-        parts = side_by_side(lambda split: self._losses_of(split, keep), list(range(self.held.n_splits)), n_jobs)
-        total, nothing = sum(weight for _, weight, _ in parts), np.zeros(self._shape)
-        losses = np.asarray(sum((losses for losses, _, _ in parts), nothing) / (total or np.nan))
-        if keep:
-            kept = [densities for _, _, densities in parts]
-            return losses, lambda pooling, shrinkage: self._of_pairs([own[pooling][:, shrinkage] for own in kept])
-        return losses, lambda pooling, shrinkage: self._at(pooling, shrinkage)._densities(n_jobs)[:, 0, 0]
+        parts = parallel_map(self._losses_of, list(range(self.held.n_splits)), n_jobs)
+        total = sum(weight for _, weight in parts)
+        losses = np.asarray(sum((losses for losses, _ in parts), np.zeros(self._shape)) / (total or np.nan))
+        return losses, lambda pooling, shrinkage: self._densities(pooling, shrinkage, n_jobs)
 
     @property
     def _shape(self) -> tuple[int, int, int]:
         n_temperatures = len(TEMPERATURES) if self.grid.temperature is None else 1
         return len(self.grid.poolings), len(self.grid.shrinkages), n_temperatures
 
-    def _at(self, pooling: int, shrinkage: int) -> Search:
-        """The same with one pooling and one shrinkage."""
+    def _densities(self, pooling: int, shrinkage: int, n_jobs: int | None) -> Array:
+        """The log-densities of all pairs at one pooling and one shrinkage, (n_pairs, K)."""
         poolings, shrinkages = self.grid.poolings[[pooling]], self.grid.shrinkages[[shrinkage]]
-        return replace(self, grid=replace(self.grid, poolings=poolings, shrinkages=shrinkages))
-
-    def _densities(self, n_jobs: int | None) -> Array:
-        """The log-densities of all pairs, (n_pairs, poolings, shrinkages, K)."""
-        splits = list(range(self.held.n_splits))
-        return self._of_pairs(side_by_side(lambda k: np.stack(list(self._densities_of(k)), axis=1), splits, n_jobs))
-
-    def _of_pairs(self, parts: list[Array]) -> Array:
-        """What there is for the pairs of each split, in the order of the pairs."""
-        found = np.empty((len(self.held.rows), *parts[0].shape[1:]))
+        search = replace(self, grid=replace(self.grid, poolings=poolings, shrinkages=shrinkages))
+        parts = parallel_map(lambda split: next(search._densities_of(split)), list(range(self.held.n_splits)), n_jobs)
+        found = np.empty((len(self.held.rows), len(self.log_priors)))
         for split, own in enumerate(parts):
-            found[self.held.fits == split] = own
+            found[self.held.fits == split] = own[:, 0]
         return found
 
     def _densities_of(self, split: int) -> Iterator[Array]:
@@ -195,42 +169,35 @@ class Search:
                 found[:, :, moments.present] = own
             yield found
 
-    def _losses_of(self, split: int, keep: bool) -> tuple[Array, float, list[Array]]:
-        """The summed losses of one split, the weight of its pairs, and their log-densities, pooling by pooling."""
-        pairs = np.flatnonzero(self.held.fits == split)
-        losses, kept, weight = [], list[Array](), 0.0
-        for densities in self._densities_of(split):
-            summed, weight = self._summed(densities[:, None], pairs)
-            losses.append(summed)
-            kept += [densities] if keep else []
-        return np.concatenate(losses), weight, kept
-
-    def _summed(self, densities: Array, pairs: Any) -> tuple[Array, float]:
-        """The same of these pairs, by their log-densities."""
-        whole, fixed = held_out_losses(self.data, self.held, densities, self.log_priors, pairs), self.grid.temperature
-        total = float(whole.weight.sum())
-        if fixed is None:
-            return whole.of_grid(), total
-        summed = np.zeros((densities.shape[1], *self._shape[1:]))
-        step = max(1, _CACHED_DENSITIES // densities[0].size) if len(densities) else 1
-        for start in range(0, len(whole.codes), step):
-            summed += whole.part(slice(start, start + step)).at(fixed)[0][..., None]
-        return summed, total
+    def _losses_of(self, split: int) -> tuple[Array, float]:
+        """The summed losses of one split, (poolings, shrinkages, temperatures), and the weight of its pairs."""
+        pairs, fixed = np.flatnonzero(self.held.fits == split), self.grid.temperature
+        losses, weight = np.zeros(self._shape), 0.0
+        for summed, densities in zip(losses, self._densities_of(split), strict=True):
+            whole = held_out_losses(self.data, self.held, densities, self.log_priors, pairs)
+            weight = float(whole.weight.sum())
+            if fixed is None:
+                summed[:] = whole.of_grid()
+                continue
+            step = max(1, CACHED_DENSITIES // densities[0].size) if len(densities) else 1
+            for start in range(0, len(whole.codes), step):
+                summed += whole.part(slice(start, start + step)).at(fixed)[0][:, None]
+        return losses, weight
 
 
 def part_seen(data: LabelledRows, held: HeldOut, split: int) -> LabelledRows:
-    """The same rows, of which only those count that a split learns from."""
+    """The rows with weight 0 for those that a split holds out."""
     return replace(data, weight=held.seen[:, split] * data.weight_of(slice(None)))
 
 
 def held_out_losses(
-    data: LabelledRows, held: HeldOut, log_densities: Array, log_priors: Array, pairs: Any = slice(None)
+    data: LabelledRows, held: HeldOut, log_densities: Array, log_priors: Array, pairs: Array | slice = slice(None)
 ) -> TemperedLosses:
-    """The losses of all pairs (or some) whose class the split had seen; log-densities have shape (n_pairs, ..., K)."""
+    """The losses of pairs whose class has training rows; log-densities have shape (n_pairs, ..., K)."""
     rows = held.rows[pairs]
     codes = data.codes[rows]
     own = log_densities[np.arange(len(codes)), ..., codes]
-    known = ~np.isneginf(own).all(axis=tuple(range(1, own.ndim)))
+    known = np.asarray(~np.isneginf(own).all(axis=tuple(range(1, own.ndim))))
     whole = TemperedLosses(log_densities, log_priors, codes, data.weight_of(rows))
     return whole if known.all() else whole.part(known)
 
@@ -253,8 +220,8 @@ def log_shares(moments: ClassMoments) -> Array:
 
 
 def class_moments(data: LabelledRows, grid: Grid, n_jobs: int | None) -> ClassMoments:
-    """What the covariances are read from."""
-    statistic = ClassMoments(len(data.classes), data.rows.n_columns, grid.grain)
+    """The moments that covariances are estimated from."""
+    statistic = ClassMoments(len(data.classes), data.rows.n_columns, grid.structure)
     found: ClassMoments = collected(data, statistic, n_jobs)
     return found
 
@@ -262,25 +229,25 @@ def class_moments(data: LabelledRows, grid: Grid, n_jobs: int | None) -> ClassMo
 def moments_of_splits(
     data: LabelledRows, held: HeldOut, grid: Grid, n_jobs: int | None
 ) -> Callable[[int], ClassMoments]:
-    """What gives the moments of the rows that a split learns from: merged from those of folds, if splits are folds."""
+    """A function from a split to the moments of its training part, merged from those of folds if possible."""
     n_rows, p = data.rows.shape
-    if not held.is_partition or (held.n_splits + 1) * len(data.classes) * p * p > MOST_NUMBERS_OF_FOLDS:
+    if not held.is_partition or (held.n_splits + 1) * len(data.classes) * p * p > MAX_FOLD_MOMENT_NUMBERS:
         return lambda split: class_moments(part_seen(data, held, split), grid, n_jobs=1)
-    folds = moments_in_folds(data, Needs(grid.grain), held.fits, held.n_splits, max(n_rows, p), n_jobs)
+    folds = moments_in_folds(data, MomentsSpec(grid.structure), held.fits, held.n_splits, max(n_rows, p), n_jobs)
     return [train for train, _ in folds.splits()].__getitem__
 
 
 def regularised_rule(data: LabelledRows, held: HeldOut, grid: Grid = ALL, n_jobs: int | None = None) -> TunedRule:
-    """Regularised discriminant analysis with the settings of least held-out log-loss.
+    """Regularised discriminant analysis with the settings of the smallest held-out log-loss.
 
     Parameters
     ----------
     data : LabelledRows
         Coded rows.
     held : HeldOut
-        What each split holds out; a row may be held out several times.
+        The splits; rows may be held out several times.
     grid : Grid, default=ALL
-        What is tried.
+        Settings to try.
     n_jobs : int, default=None
         Threads of the splits.
 
@@ -298,9 +265,9 @@ def regularised_rule(data: LabelledRows, held: HeldOut, grid: Grid = ALL, n_jobs
 
 
 def _in_span_of_rows(data: LabelledRows, held: HeldOut, grid: Grid, n_jobs: int | None) -> TunedRule:
-    """The same with one covariance and more columns than rows, in as many dimensions as there are rows.
+    """The same with one covariance and more columns than rows, in the span of the rows.
 
-    Rows and means have no part outside the span of the rows, and what lies there is the same for all classes.
+    Outside the span all classes have the same density.
     """
     K, p = len(data.classes), data.rows.n_columns
     frame = Frame.of_columns(data, collected(data, ClassMoments(K, p, "diagonal"), n_jobs))
@@ -314,10 +281,10 @@ def _tuned(
 ) -> TunedRule:
     log_priors = log_shares(moments)
     if not moments.column_scatter()[frame.kept].any():
-        raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
+        raise DegenerateDataError("No column varies within the classes, so the covariance is 0. Check the columns.")
     search = Search(data, held, frame, grid, log_priors, moments_of_splits(data, held, grid, n_jobs))
     losses, densities_at = search.searched(n_jobs)
-    # Where no split has a covariance, that of all rows is shrunk as far as can be.
+    # Without a regular covariance in any split, shrinkage is maximal.
     found = (0, -1, 0) if np.isnan(losses).all() else np.unravel_index(int(np.nanargmin(losses)), losses.shape)
     pooling, shrinkage = float(grid.poolings[found[0]]), float(grid.shrinkages[found[1]])
     densities = np.nan_to_num(densities_at(int(found[0]), int(found[1])), nan=0.0, neginf=-np.inf)
@@ -332,11 +299,17 @@ def fitted_rule(frame: Frame, moments: ClassMoments, settings: dict[str, float])
     spectra = frame.spectra(present, settings["pooling"])
     if np.isnan(spectra.shrunk(np.array([settings["shrinkage"]]))[1]).any():
         raise DegenerateDataError(
-            "A covariance is singular: columns that can be computed from others, or too few rows. Set ",
-            Setting("shrinkage"), " above 0, or leave its choice to ", Setting("shrinkage", "cv"), ".",
+            "A covariance is singular (collinear columns or too few rows). Set ", Setting("shrinkage"),
+            " above 0, or use ", Setting("shrinkage", "cv"), ".",
         )  # fmt: skip
     rule = spectra.rule(settings["shrinkage"], settings["temperature"], log_shares(present))
-    return frame.in_columns(rule).spread_over(moments.present)
+    return frame.in_columns(rule).expand_classes(moments.present)
+
+
+def fitted_to(data: LabelledRows, tuned: TunedRule, grid: Grid, n_jobs: int | None) -> TunedRule:
+    """The rule of other rows with tuned settings."""
+    moments = class_moments(data, replace(grid, poolings=np.array([tuned.settings["pooling"]])), n_jobs)
+    return replace(tuned, rule=fitted_rule(Frame.of_columns(data, moments), moments, tuned.settings))
 
 
 @dataclass(eq=False, repr=False)
@@ -346,23 +319,23 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
     The score of class k is ``log prior_k + t log density_k``, the density normal with covariance
     ``(1 - g) S_k(l) + g (tr S_k(l) / p) I``, where ``S_k(l)`` is the scatter ``(1 - l) scatter_k + l scatter`` over the
     same mixture of weights. ``l = 1`` is LDA, ``l = g = 0`` QDA (with the divisors N and N_k); a temperature t below 1
-    corrects densities that are too sure of themselves, as those of columns that are not normal are.
+    corrects overconfident densities, as those of columns that are not normal.
 
-    Columns are measured by their standard deviation over all rows, those of two values by the step between them:
-    units do not matter. With more columns than rows one covariance is taken for all classes, unless told otherwise.
+    Columns are standardised over all rows, those of two values by their difference, so that units do not matter. With
+    more columns than rows the covariance is pooled by default.
 
     Parameters
     ----------
     priors : array-like or dict, default=None
         Class probabilities, in class order or by label. Default: the shares of the training rows.
     pooling : float in [0, 1] or "cv", default="cv"
-        From each class's own covariance (0) to the one that they have in common (1): l.
+        Weight l, from class covariances (0) to the pooled covariance (1).
     shrinkage : float in [0, 1] or "cv", default="cv"
-        How far covariances move towards a sphere: g.
+        Weight g, from the estimated covariances (0) to a multiple of the identity (1).
     temperature : float in (0, 1] or "cv", default="cv"
-        How much of the log-densities counts: t. What is "cv" is chosen together, by the log-loss of held-out rows.
+        Factor t of the log-densities. All "cv" settings are chosen together by the held-out log-loss.
     folds : int, default=5
-        Folds of "cv"; rows are dealt into them up to five times where they are few.
+        Number of folds of "cv", repeated up to five times for few rows.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -370,17 +343,17 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
     ----------
     classes_, priors_ : arrays of shape (K,)
     pooling_, shrinkage_, temperature_ : float
-        What was chosen or given.
+        The chosen or given settings.
     loss_ : float
-        The held-out log-loss with them.
+        Their held-out log-loss.
     class_count_ : array of shape (K,)
-        The weight of each class among the training rows.
+        Weight of each class in the training data.
     means_ : array of shape (K, p)
-        Of the classes; known with no more columns than rows, like the covariances.
+        Class means; like the covariances only with no more columns than rows.
     covariances_ : array of shape (K, p, p)
-        With the pooling and shrinkage that were chosen, divided as maximum likelihood does.
+        With pooling and shrinkage, by maximum likelihood.
     coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
-        Where ``pooling_`` is 1, so that scores are linear.
+        If ``pooling_`` is 1, so that scores are linear.
 
     See Also
     --------
@@ -438,12 +411,12 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
         if hasattr(self, "covariance_"):
             return np.broadcast_to(self.covariance_, (len(self.classes_), *self.covariance_.shape))
         if not isinstance(self.rule_, QuadraticRule):
-            raise AttributeError("covariances_ is not known: there were more columns than rows.")
+            raise AttributeError("covariances_ is not available with more columns than rows.")
         inverses = self.rule_.spheres @ self.rule_.spheres.transpose(0, 2, 1) / self.temperature_
         return np.linalg.inv(inverses)
 
     def _describe(self, data: LabelledRows, tuned: TunedRule) -> None:
-        """Keep the class means; and the covariance where it is one for all, which a linear rule does not hold."""
+        """Set the class means, and the pooled covariance of a linear rule."""
         if isinstance(tuned.rule, QuadraticRule):
             self.means_ = tuned.rule.centre + tuned.rule.offsets
             return
@@ -457,17 +430,13 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
         self.means_, self.covariance_ = moments.mean, root @ root.T
 
     def _tuned(self, data: LabelledRows) -> TunedRule:
-        """The rule of all rows, with settings that enough of them have chosen."""
+        """The rule of all rows, with settings chosen on a subsample."""
         temperature = None if self.temperature == "cv" else float(self.temperature)
         grid = Grid(_tried(self.pooling, _POOLINGS), _tried(self.shrinkage, _SHRINKAGES), temperature)
-        sample = data.every(-(-data.n_rows // ENOUGH_ROWS))
+        sample = data.sample(-(-data.n_rows // MAX_TUNING_ROWS))
         held = HeldOut.repeated(sample.codes, self.folds, groups=sample.cluster)
         tuned = regularised_rule(sample, held, grid, self.n_jobs)
-        if sample.n_rows == data.n_rows:
-            return tuned
-        chosen = replace(grid, poolings=np.array([tuned.settings["pooling"]]))
-        moments = class_moments(data, chosen, self.n_jobs)
-        return replace(tuned, rule=fitted_rule(Frame.of_columns(data, moments), moments, tuned.settings))
+        return tuned if sample.n_rows == data.n_rows else fitted_to(data, tuned, grid, self.n_jobs)
 
 
 def _tried(given: float | Literal["cv"], grid: Array) -> Array:

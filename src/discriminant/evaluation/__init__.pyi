@@ -1,21 +1,18 @@
 """Public names of the evaluation of classifiers, and where they are defined."""
 
+from .auc_comparison import AucComparison, compare_auc
+from .calibration import BrierParts, CalibrationBins
+from .class_curves import ClassCurves, precision_recall, roc
 from .confusion import ConfusionMatrix
-from .curves import (
-    AucComparison,
-    BestThreshold,
-    PrecisionRecall,
-    PrecisionRecalls,
-    Roc,
-    Rocs,
-    compare_auc,
-    precision_recall,
-    roc,
-)
-from .evaluation import Evaluation, evaluate, evaluation_of
+from .curves import ThresholdCurve
+from .evaluation import Evaluation
 from .intervals import Estimate, Interval, wilson_interval
-from .probabilities import BrierParts, CalibrationBins, CalibrationLine, RiskCoverage, calibration_line, risk_coverage
+from .model_evaluation import evaluate, evaluation_of
+from .predictions import EvaluationOptions, LabelledPredictions
+from .probabilities import RiskCoverage, risk_coverage
+from .recalibration import CalibrationLine, calibration_line
 from .streaming import Evaluator, ScoreHistogram
+from .thresholds import BestThreshold
 
 __all__ = [
     "AucComparison",
@@ -23,17 +20,17 @@ __all__ = [
     "BrierParts",
     "CalibrationBins",
     "CalibrationLine",
+    "ClassCurves",
     "ConfusionMatrix",
     "Estimate",
     "Evaluation",
+    "EvaluationOptions",
     "Evaluator",
     "Interval",
-    "PrecisionRecall",
-    "PrecisionRecalls",
+    "LabelledPredictions",
     "RiskCoverage",
-    "Roc",
-    "Rocs",
     "ScoreHistogram",
+    "ThresholdCurve",
     "calibration_line",
     "compare_auc",
     "evaluate",

@@ -1,17 +1,19 @@
-"""Evaluation of rows that come in parts: what is kept does not grow with them, and parts can be merged."""
+"""Evaluation of streamed rows with bounded memory; evaluators can be merged."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit, logit
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Classifier, MatrixLike, RandomState
 from ..data import (
     Block,
-    Source,
+    StreamedRows,
     as_rows,
     check_integer,
     check_number,
@@ -22,54 +24,46 @@ from ..data import (
     same_length,
     sorted_classes,
 )
-from ..engine import reduce
+from ..decision.posteriors import Posterior
 from ..errors import InputError, ParameterError, WeightError
 from ..results import plain
-from .confusion import ConfusionMatrix, Mergeable
-from .curves import (
-    PrecisionRecall,
-    PrecisionRecalls,
-    RankedScores,
-    Roc,
-    Rocs,
-    macro_curves,
-    number_column,
-    positive_code,
-)
+from .calibration import FINE_BINS, bins_by_class, posterior_bins
+from .class_curves import ClassCurves, Curves
+from .confusion import ConfusionMatrix
+from .cross_table import Mergeable
+from .curves import DependentVariance, ThresholdCurve
 from .evaluation import Evaluation
-from .intervals import Mean, SamplingDesign, check_level
-from .probabilities import (
-    FINE_BINS,
-    LOSSES,
-    RiskCoverage,
-    bins_by_class,
-    certainties,
-    outcome_column,
-    posterior_bins,
-    read_posterior,
-    row_losses,
-)
+from .inputs import number_column, outcome_column, positive_code, read_posterior
+from .intervals import check_level
+from .means import Mean
+from .ordinal import OrdinalSums
+from .predictions import EvaluationOptions
+from .probabilities import LOSSES, RiskCoverage, certainties, row_losses
+from .ranking import RankedScores
+from .sampling import SamplingDesign
 
 
 class Evaluator(Mergeable):
-    """Collects predictions part by part; `result` is then the `Evaluation` of all of them.
+    """Evaluates predictions that arrive in chunks; `result` returns the `Evaluation` of all of them.
 
-    Counts, and all that is made of them, are exactly those of all rows at once; means agree to rounding. Curves come
-    from histograms of the probabilities, fine in log-odds; the result says by how much an AUC may differ for that.
+    Counts and measures computed from counts are exact, means agree up to rounding. Curves are computed from histograms
+    of the probabilities on the log-odds scale; the result reports the resulting bound on the error of an AUC.
 
     Parameters
     ----------
     classes : array-like
-        All classes that may come.
+        All classes that can occur.
     actions : list, optional
-        What may be predicted besides the classes; "abstain" needs no mention.
+        Actions other than the classes that can be predicted; "abstain" is always allowed.
     n_bins : int, default=16_384
         Bins of the histograms.
+    classes_order : sequence of labels, optional
+        The classes from the lowest to the highest, for the measures of ordered classes.
 
     See Also
     --------
     evaluate : For rows in memory.
-    ScoreHistogram : Where its curves come from.
+    ScoreHistogram : The histogram from which the curves are computed.
 
     Examples
     --------
@@ -80,20 +74,33 @@ class Evaluator(Mergeable):
     0.6667
     """
 
-    def __init__(self, classes: Any, actions: Any = None, n_bins: int = 16_384) -> None:
+    def __init__(
+        self,
+        classes: ArrayLike,
+        actions: Iterable[Hashable] | None = None,
+        n_bins: int = 16_384,
+        classes_order: Sequence[Any] | None = None,
+    ) -> None:
         self.classes = sorted_classes(classes)
         if len(self.classes) < 2:
-            raise ParameterError(f"classes must be all classes that may come, at least two, got {classes!r}.")
+            raise ParameterError(f"classes must list all classes that may occur, at least two, got {classes!r}.")
         self.n_rows, self.total_weight = 0, 0.0
         self.confusion = ConfusionMatrix(self.classes, actions)
         self.with_posterior: bool | None = None
         self.means = {name: Mean() for name in LOSSES}
         self.bins = np.zeros((len(self.classes), FINE_BINS, 5))
         self.certainty = ScoreHistogram(n_bins=n_bins)
-        #: Of the probability of each class.
+        #: Histograms of the probability of each class.
         self.histograms = [ScoreHistogram(n_bins=n_bins) for _ in self.classes]
+        self.ordinal = None if classes_order is None else OrdinalSums(classes_order, self.classes, n_bins)
 
-    def update(self, y: Any, posterior: Any = None, predicted: Any = None, sample_weight: Any = None) -> Evaluator:
+    def update(
+        self,
+        y: ArrayLike,
+        posterior: Posterior | MatrixLike | None = None,
+        predicted: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Evaluator:
         """Add rows; returns the evaluator itself.
 
         Parameters
@@ -110,7 +117,7 @@ class Evaluator(Mergeable):
         Returns
         -------
         Evaluator
-            With these rows added.
+            The evaluator.
         """
         labels = label_column("y", y)
         weight = check_weights(sample_weight, len(labels))
@@ -119,25 +126,28 @@ class Evaluator(Mergeable):
         probabilities = None if posterior is None else read_posterior(posterior, self.classes)[1]
         self._refuse_mixture(probabilities is not None)
         if probabilities is None and predicted is None:
-            raise ParameterError("There is nothing to evaluate: give posterior or predicted.")
+            raise ParameterError("Predictions are missing. Give posterior or predicted.")
         same_length(y=labels, posterior=probabilities)
         if predicted is None and probabilities is not None:
             predicted = self.classes[probabilities.argmax(axis=1)]
+        assert predicted is not None
         self.confusion.update(labels, predicted, weight)
         if probabilities is not None:
             self._add_posterior(probabilities, codes, weight)
+        if self.ordinal is not None:
+            self.ordinal.update(codes, probabilities, label_column("predicted", predicted), weight)
         self.with_posterior = probabilities is not None
         self.n_rows += len(codes)
         self.total_weight += float(len(codes) if weight is None else weight.sum())
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add what another evaluator of the same classes has seen; returns the evaluator itself.
+        """Add the rows of another evaluator of the same classes; returns the evaluator itself.
 
         Parameters
         ----------
         other : Evaluator
-            Of the same classes, perhaps from another process.
+            An evaluator of the same classes, for example from another process.
 
         Returns
         -------
@@ -149,9 +159,11 @@ class Evaluator(Mergeable):
                 f"Evaluators of different classes cannot be merged: {self.classes.tolist()} and "
                 f"{other.classes.tolist()}."
             )
+        if not np.array_equal(_ranks(self), _ranks(other)):
+            raise ParameterError("Evaluators with different orders of the classes cannot be merged.")
         if other.with_posterior is not None:
             self._refuse_mixture(other.with_posterior)
-        # What can be refused comes first: a merge that fails changes nothing.
+        # Validation comes first, so that a failed merge changes nothing.
         certainty = self.certainty + other.certainty
         histograms = [mine + theirs for mine, theirs in zip(self.histograms, other.histograms, strict=True)]
         self.confusion.merge(other.confusion)
@@ -160,10 +172,14 @@ class Evaluator(Mergeable):
         self.n_rows, self.total_weight = self.n_rows + other.n_rows, self.total_weight + other.total_weight
         self.means = {name: mean.merged(other.means[name]) for name, mean in self.means.items()}
         self.bins = self.bins + other.bins
+        if self.ordinal is not None and other.ordinal is not None:
+            self.ordinal.merge(other.ordinal)
         return self
 
-    def result(self, level: float = 0.95, random_state: Any = 0, positive: Any = None) -> Evaluation:
-        """The evaluation of all rows so far; measures as in `evaluate`, for independent rows.
+    def result(
+        self, level: float = 0.95, random_state: RandomState = 0, positive: Hashable | None = None
+    ) -> Evaluation:
+        """The evaluation of all rows added; measures as in `evaluate`, for independent rows.
 
         Parameters
         ----------
@@ -177,17 +193,22 @@ class Evaluator(Mergeable):
         Returns
         -------
         Evaluation
-            As of now; more rows may follow.
+            The evaluation of the rows so far.
         """
         check_level(level)
         if self.n_rows == 0:
-            raise InputError("No rows have come yet: there is nothing to evaluate.")
+            raise InputError("There are no rows yet. Call update first.")
         notes = ["AUC, log-loss and calibration are not available: there are no probabilities."]
         k = positive_code(positive, self.classes, self.confusion.counts.sum(axis=1))
-        parts: dict[str, Any] = self._of_probabilities(level, k) if self.with_posterior else {"notes": notes}
-        parts["positive"] = None if k is None else plain(self.classes[k])
-        counted = self.classes, self.n_rows, self.total_weight, level
-        return Evaluation.of_parts(*counted, random_state=random_state, confusion=self.confusion.copy(), **parts)
+        label, counts = None if k is None else plain(self.classes[k]), self.confusion.copy()
+        found = Evaluation(
+            self.classes, self.n_rows, self.total_weight, level, positive=label, confusion=counts, notes=notes
+        )
+        ordinal = {} if self.ordinal is None else self.ordinal.measures(level)
+        if not self.with_posterior:
+            return found.with_estimates(ordinal, random_state=random_state)
+        means = {name: (mean.mean, mean.interval(level)) for name, mean in self.means.items()} | ordinal
+        return self._with_probabilities(found, k).with_estimates(means, random_state=random_state)
 
     def _refuse_mixture(self, with_posterior: bool) -> None:
         if self.with_posterior not in (None, with_posterior):
@@ -202,52 +223,64 @@ class Evaluator(Mergeable):
         for k, histogram in enumerate(self.histograms):
             histogram.update(codes == k, posterior[:, k], weight)
 
-    def _of_probabilities(self, level: float, k: int | None) -> dict[str, Any]:
-        """What the evaluation has of probabilities, with the curves of one class, or of each."""
+    def _with_probabilities(self, found: Evaluation, k: int | None) -> Evaluation:
+        """Calibration, and the curves of one class, or of each."""
         labels, chosen = self.classes.tolist(), range(len(self.classes)) if k is None else (k,)
-        roc, precision_recall = _one_or_many({labels[j]: Roc(self.histograms[j].ranked, labels[j]) for j in chosen})
+        curves = {labels[j]: ThresholdCurve(self.histograms[j].ranked, labels[j]) for j in chosen}
         errors = [self.histograms[j].auc_error for j in chosen]
         error = max((error for error in errors if not math.isnan(error)), default=0.0)
         note = (
             f"AUC and average precision are those of histograms of {self.certainty.n_bins:,} bins: rows of a bin count "
             f"as ties, and the AUC of the rows differs by {error:.1e} at most."
         )
-        return {
-            "means": {name: (found.mean, found.interval(level)) for name, found in self.means.items()},
-            "calibration": bins_by_class(self.classes, self.bins.copy()),
-            "risk_coverage": RiskCoverage(self.certainty.ranked),
-            "roc": roc,
-            "precision_recall": precision_recall,
-            "notes": [note],
-        }
+        return replace(
+            found,
+            calibration=bins_by_class(self.classes, self.bins.copy()),
+            risk_coverage=RiskCoverage(self.certainty.ranked),
+            roc=_one_or_many(curves),
+            notes=[note, *self._rank_notes()],
+        )
+
+    def _rank_notes(self) -> list[str]:
+        """The error of a measure of ordered classes."""
+        if self.ordinal is None:
+            return []
+        histogram = "Somers' D is that of a histogram of the expected ranks; that of the rows differs by"
+        return [f"{histogram} {self.ordinal.somers_d_error:.1e} at most."]
+
+
+def _ranks(evaluator: Evaluator) -> Array:
+    return np.empty(0) if evaluator.ordinal is None else evaluator.ordinal.rank
 
 
 def _refuse_importances(weight: Array | None) -> None:
-    """Counts of weights do not tell how many rows they are of, on which the intervals of importances rest."""
+    """Refuse importance weights: their intervals depend on the number of rows, which sums of weights do not have."""
     if has_fractions(weight):
         raise WeightError(
-            f"Weights such as {weight[weight != np.rint(weight)][0]:g} are not whole numbers: they are importances, "
-            "whose intervals need all rows in memory. Evaluate the rows in memory, or a random sample of them, or "
-            "round the weights if they are frequencies."
+            f"Weights such as {weight[weight != np.rint(weight)][0]:g} are not integers, so they are importance "
+            "weights, whose intervals need all rows in memory. Evaluate the rows in memory, or a random sample of "
+            "them, or round the weights if they are frequencies."
         )
 
 
-def evaluated(
-    model: Any, source: Source, level: float = 0.95, random_state: Any = 0, positive: Any = None
-) -> Evaluation:
+def evaluated(model: Classifier, source: StreamedRows, asked: EvaluationOptions) -> Evaluation:
     """The evaluation of a fitted classifier on the rows of a dataset, in one pass over them."""
     data = source.labelled(model.classes_)
-    return reduce(data, _Answers(model, data.classes, source.names)).evaluator.result(level, random_state, positive)
+    answers = data.reduce(_Answers(model, data.classes, data.rows.names, asked.classes_order))
+    return answers.evaluator.result(asked.level, asked.random_state, asked.positive)
 
 
 class _Answers:
-    """What a classifier says of rows, as a statistic of them."""
+    """The predictions of a classifier, as a statistic of rows."""
 
-    def __init__(self, model: Any, classes: Array, names: Any) -> None:
-        self.model, self.classes, self.names, self.evaluator = model, classes, names, Evaluator(classes)
+    def __init__(
+        self, model: Classifier, classes: Array, names: Sequence[str] | None, order: Sequence[Any] | None
+    ) -> None:
+        self.model, self.classes, self.names, self.order = model, classes, names, order
+        self.evaluator = Evaluator(classes, classes_order=order)
 
     def fresh(self) -> Self:
-        return type(self)(self.model, self.classes, self.names)
+        return type(self)(self.model, self.classes, self.names, self.order)
 
     def update(self, block: Block) -> None:
         rows, posterior = as_rows(block.X, self.names), None
@@ -259,35 +292,35 @@ class _Answers:
         self.evaluator.merge(other.evaluator)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the model, once rows have been seen: it has been where the answers come from."""
+        """State without the model once rows were evaluated, because it is then no longer needed."""
         return vars(self) | ({"model": None} if self.evaluator.n_rows else {})
 
 
-def _one_or_many(curves: dict[Any, Roc]) -> tuple[Roc | Rocs, PrecisionRecall | PrecisionRecalls]:
+def _one_or_many(curves: dict[Hashable, ThresholdCurve]) -> Curves:
     if len(curves) == 1:
-        (curve,) = curves.values()
-        return curve, curve.precision_recall
-    of_auc = [curve.auc_variance for curve in curves.values()]
-    of_precision = [curve.precision_recall.average_precision_variance for curve in curves.values()]
-    # How the classes vary together is not known: the most that it can be is assumed.
-    variances = [float(np.mean(np.sqrt(values)) ** 2) for values in (of_auc, of_precision)]
-    return macro_curves(curves, variances, ", classes taken to vary together")
+        return next(iter(curves.values()))
+    each = np.array([(curve.auc_variance, curve.average_precision_variance) for curve in curves.values()])
+    # The covariances between classes are unknown: their upper bound is used.
+    of_auc, of_precision = np.square(np.sqrt(each).mean(axis=0)).tolist()
+    rows = min(curve.effective_rows for curve in curves.values())
+    together = DependentVariance(of_auc, of_precision, ", classes taken to vary together", auc_rows=rows)
+    return ClassCurves(curves, together)
 
 
 class ScoreHistogram(Mergeable):
-    """Counts of positive and negative rows by score, which can be added to and merged.
+    """Histograms of the scores of positive and negative rows that can be updated and merged.
 
-    The ROC curve of it is exact at the ends of the bins; between them rows of a bin count as ties, so that the AUC is
-    known up to `auc_error`.
+    The ROC curve is exact at the limits of the bins; rows of a bin count as ties. The error of the AUC is at most
+    `auc_error`.
 
     Parameters
     ----------
     low, high : float, default=-20.0 and 20.0
-        Where bins of equal width begin and end, on the scale. What lies beyond is counted in the outer bins.
+        Range of the bins of equal width, on the scale. Values beyond are counted in the outer bins.
     n_bins : int, default=16_384
-        Between the two.
+        Number of bins.
     scale : {"logit", "linear"}, default="logit"
-        "logit" is for probabilities: bins of equal width in log-odds are as fine near 0 and 1 as in the middle.
+        "logit" is for probabilities: bins of equal width in log-odds are as fine near 0 and 1 as elsewhere.
 
     See Also
     --------
@@ -313,8 +346,8 @@ class ScoreHistogram(Mergeable):
         #: Weights of negative rows, then of positive rows, in each bin.
         self.counts = np.zeros((2, n_bins))
 
-    def update(self, outcome: Any, score: Any, sample_weight: Any = None) -> ScoreHistogram:
-        """Add rows: whether each is positive, and its score; returns the histogram itself.
+    def update(self, outcome: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None) -> ScoreHistogram:
+        """Add rows with outcomes and scores; returns the histogram itself.
 
         Parameters
         ----------
@@ -323,7 +356,7 @@ class ScoreHistogram(Mergeable):
         score : array-like of shape (n_rows,)
             For the logit scale a probability.
         sample_weight : array-like of shape (n_rows,), optional
-            What each row adds to its bin.
+            Frequency weights.
 
         Returns
         -------
@@ -343,7 +376,7 @@ class ScoreHistogram(Mergeable):
         Parameters
         ----------
         other : ScoreHistogram
-            With bins that are the same.
+            A histogram with the same bins.
 
         Returns
         -------
@@ -371,7 +404,7 @@ class ScoreHistogram(Mergeable):
 
     @property
     def edges(self) -> Array:
-        """The lower ends of the bins, as scores; the first one takes all that lies below the second."""
+        """The lower limits of the bins, as scores; the first bin also has all lower values."""
         ends = self.low + (self.high - self.low) * np.arange(self.n_bins) / self.n_bins
         lower = expit(ends) if self.scale == "logit" else ends
         lower[0] = 0.0 if self.scale == "logit" else -math.inf
@@ -379,14 +412,14 @@ class ScoreHistogram(Mergeable):
 
     @property
     def ranked(self) -> RankedScores:
-        """The filled bins as distinct scores: their lower ends, largest first."""
+        """The non-empty bins as distinct scores: their lower limits in decreasing order."""
         filled = np.flatnonzero(self.counts.any(axis=0))[::-1]
         return RankedScores(self.edges[filled], self.counts[1, filled], self.counts[0, filled])
 
     @property
-    def roc(self) -> Roc:
-        """The ROC curve at the lower ends of the bins."""
-        return Roc(self.ranked)
+    def roc(self) -> ThresholdCurve:
+        """The curve at the lower limits of the bins."""
+        return ThresholdCurve(self.ranked)
 
     @property
     def auc(self) -> float:
@@ -395,7 +428,7 @@ class ScoreHistogram(Mergeable):
 
     @property
     def auc_error(self) -> float:
-        """The most by which the AUC of the rows themselves may differ: half the share of pairs within one bin."""
+        """Upper bound of the difference from the exact AUC: half the share of pairs within one bin."""
         negative, positive = self.counts
         pairs = positive.sum() * negative.sum()
         return float(positive @ negative / (2 * pairs)) if pairs > 0 else math.nan

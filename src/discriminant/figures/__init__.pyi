@@ -1,40 +1,33 @@
 """Every figure, and where it is drawn."""
 
-from .animation import descent_trace, dual_trace, perceptron_trace
-from .densities import class_densities, loss_curves
-from .geometry import (
-    boundary,
-    hyperplane,
-    projected_histograms,
-    projections,
-    score_surface,
-    sphering,
-    sphering_movement,
-)
-from .models import code_matrix, coefficients, effect, images, regularisation_path
-from .paths import boundary_paths, coefficient_growth, likelihood_paths
-from .performance import (
-    calibration_curve,
-    comparison,
-    confusion,
-    cost_curve,
-    degree_curve,
-    error_sources,
-    learning_curve,
-    precision_recall_curve,
-    risk_coverage,
-    roc_curve,
-)
+from .concepts import class_densities, dual_trace, loss_curves, perceptron_trace
+from .curves import calibration_curve, cost_curve, precision_recall_curve, risk_coverage, roc_curve
+from .directions import projected_histograms, projections, sphering, sphering_movement
+from .geometry import boundary, hyperplane, score_surface
+from .iterations import boundary_paths, coefficient_growth, descent_trace, likelihood_paths
+from .models import category_curves, code_matrix, coefficients, effect, images, regularisation_path
+from .performance import comparison, confusion, degree_curve, error_sources, learning_curve
 from .points import scatter
 from .regions import boundaries, decision_regions, moving_boundary
 from .theme import alt_text, write_html, write_image
+from .validation import (
+    binned_residuals,
+    decision_curve,
+    effects,
+    group_measures,
+    influence,
+    instability,
+    smooth_calibration,
+)
 
 __all__ = [
     "alt_text",
+    "binned_residuals",
     "boundaries",
     "boundary",
     "boundary_paths",
     "calibration_curve",
+    "category_curves",
     "class_densities",
     "code_matrix",
     "coefficient_growth",
@@ -42,14 +35,19 @@ __all__ = [
     "comparison",
     "confusion",
     "cost_curve",
+    "decision_curve",
     "decision_regions",
     "degree_curve",
     "descent_trace",
     "dual_trace",
     "effect",
+    "effects",
     "error_sources",
+    "group_measures",
     "hyperplane",
     "images",
+    "influence",
+    "instability",
     "learning_curve",
     "likelihood_paths",
     "loss_curves",
@@ -63,6 +61,7 @@ __all__ = [
     "roc_curve",
     "scatter",
     "score_surface",
+    "smooth_calibration",
     "sphering",
     "sphering_movement",
     "write_html",

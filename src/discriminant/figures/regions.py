@@ -1,40 +1,55 @@
-"""Where a classifier predicts what: regions of a plane, posteriors over one column, regions that several claim.
-
-Boundaries that move with priors and costs are drawn here too.
-"""
+"""Decision regions and boundaries in a plane, posteriors over one column, ambiguous regions of binary models."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays import Array
-from ..data import check_integer
+from ..arrays import Array, ArrayLike, Classifier, MatrixLike
 from ..decision.posteriors import posterior
-from ..errors import ColumnError, DiscriminantWarning, ParameterError
+from ..errors import ColumnError, DiscriminantWarning, ParameterError, Setting
 from ..estimators.discriminant import LinearDiscriminantAnalysis
+from ..results import listed
 from . import theme
-from .points import LabelledPoints, add_points, add_rings, box, in_form_of, labelled_points, shown_rows
+from .points import (
+    LabelledPoints,
+    add_points,
+    add_rings,
+    box,
+    grid,
+    in_form_of,
+    labelled_points,
+    named_points,
+    plane_figure,
+    shown_rows,
+)
+from .sketch import Property
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from ..decision.rules import Decision
 
-#: How strongly a region is coloured where its class is as good as a guess, and where it is certain.
-_FAINT, _STRONG = 0.10, 0.50
+
+#: Opacity of a region where its class is no better than a guess, and where it is certain.
+MIN_OPACITY: Final = 0.10
+MAX_OPACITY: Final = 0.50
+#: Points of the grid between two marks of ambiguous regions.
+MARK_STEP: Final = 3
+#: Points of a curve over one column.
+CURVE_POINTS: Final = 600
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The plane that is drawn: coordinates of the rows, names of the axes, and the model whose regions they are."""
+    """The drawn plane: coordinates of the rows, names of the axes, and the model whose regions are drawn."""
 
     plane: Array
     names: list[str]
@@ -42,28 +57,31 @@ class View:
     form: Callable[[Array], Any]
     words: str = ""
 
-    def answers(self, plane: Array) -> Array:
+    def predictions(self, plane: Array) -> Array:
         return np.asarray(self.model.predict(self.form(plane)))
 
 
 def decision_regions(
-    model: Any, X: Any, y: Any, features: Sequence[Any] | None = None, resolution: int = 120, limits: Any = None
+    model: Classifier,
+    X: MatrixLike,
+    y: ArrayLike,
+    features: Sequence[int | str] | None = None,
+    resolution: int = 120,
+    limits: ArrayLike | None = None,
 ) -> Figure:
-    """The regions in which a model predicts each class, with the rows and those it gets wrong.
+    """Draw the regions in which a model predicts each class, with the rows and rings around misclassified ones.
 
-    A model of one column is drawn as its posteriors over that column: for two classes of a logistic regression or LDA
-    the sigmoid. A model of two columns is drawn as it is; where it is made of binary models (`OneVsRest`, `OneVsOne`,
-    `OutputCode`), regions that no class or several classes claim are hatched. Of a model of more columns no plane shows
-    its regions without hiding others, so a model of the same kind and parameters is fitted to the two coordinates that
-    are drawn: the first two discriminant directions, or the two ``features``. The subtitle says so, with the errors of
-    both models.
+    A model of one column is drawn as posteriors over that column. For a model made of binary models (`OneVsRest`,
+    `OneVsOne`, `OutputCode`), ambiguous regions (no class or several classes) are marked. For a model of more than
+    two columns, a model of the same kind and parameters is fitted to the two coordinates that are drawn: the first two
+    discriminant directions, or two ``features``. The subtitle reports this, with the errors of both models.
 
     Parameters
     ----------
     model : fitted classifier
-        Of any kind with ``predict`` and ``classes_``.
+        Any model with ``predict`` and ``classes_``.
     X : array-like or frame of shape (n_rows, n_columns)
-        The rows it was fitted to.
+        The training data.
     y : array-like of shape (n_rows,)
         Their labels.
     features : two column names or numbers, optional
@@ -71,17 +89,16 @@ def decision_regions(
     resolution : int, default=120
         Points of the grid along each axis.
     limits : array-like of shape (2, 2), optional
-        The lowest values of both axes to show, then the highest. Default: all rows, with some room.
+        Minimum, then maximum of both axes. Default: all rows, with padding.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Regions, rows, and rings around what is wrong.
 
     See Also
     --------
-    moving_boundary : How priors and costs move the boundary.
-    boundary : The line of a linear model of two classes, with distances.
+    moving_boundary : The boundary under several priors and costs.
+    boundary : The boundary of a linear model of two classes, with distances.
 
     Examples
     --------
@@ -92,154 +109,150 @@ def decision_regions(
     >>> [trace.name for trace in figure.data if trace.type == "scatter"]
     ['0', '1', '2', 'misclassified (30)']
     """
-    check_integer("resolution", resolution, 10)
-    points = labelled_points(model, X, y)
+    points = labelled_points(model, X, y, "decision_regions")
     if points.n_columns == 1:
         return _over_one_column(model, X, points)
     view = _view(model, X, points, features)
-    answers = view.answers(view.plane)
-    wrong = _wrong(answers, points)
-    made = theme.figure(
+    predicted = view.predictions(view.plane)
+    wrong, edges = _is_wrong(predicted, points), box(view.plane, limits)
+    made = plane_figure(
         f"Decision regions of {type(model).__name__}",
-        _regions_subtitle(view, model, X, points, wrong),
-        legend={"title": {"text": "class"}},
-        alt=f"a plane coloured by predicted class, with rows of {len(points.classes)} classes and rings around errors.",
+        _regions_subtitle(view, model, X, points, predicted),
+        view.names,
+        edges,
+        f"a plane coloured by predicted class, with rows of {len(points.classes)} classes and rings around errors.",
     )
-    edges = box(view.plane, limits)
-    _add_regions(made, view, points, edges, resolution)
-    _add_ambiguous(made, view, edges, resolution)
-    add_points(made, view.plane, points, lambda i: _words(points, answers[i], i))
+    made.update_xaxes(showgrid=False)
+    made.update_yaxes(showgrid=False)
+    x, y_, rows = grid(edges, resolution)
+    _add_regions(made, view, points, x, y_, view.form(rows))
+    _add_ambiguous(made, view, rows, resolution)
+    add_points(made, view.plane, points, lambda i: _words(points, predicted[i], i))
     add_rings(made, view.plane, wrong, "misclassified")
-    made.update_xaxes(**theme.axis(view.names[0], range=edges[:, 0].tolist(), showgrid=False))
-    return made.update_yaxes(**theme.axis(view.names[1], range=edges[:, 1].tolist(), showgrid=False))
+    return made
 
 
-def _view(model: Any, X: Any, points: LabelledPoints, features: Sequence[Any] | None) -> View:
+def _view(model: Classifier, X: MatrixLike, points: LabelledPoints, features: Sequence[int | str] | None) -> View:
     if features is None and points.n_columns > 2:
         return _refitted(model, _projected(points), points)
     chosen = [0, 1] if features is None else _columns(features, points)
     names = [points.names[j] for j in chosen]
     if points.n_columns == 2:
-        form = in_form_of(X)  # whose columns are in the order of fit, whichever is drawn across
+        form = in_form_of(X)
+        # The model expects the columns in the order of fit, whichever is drawn horizontally.
         return View(points.values[:, chosen], names, model, lambda plane: form(plane[:, chosen]))
     words = f"the columns {names[0]} and {names[1]} of {points.n_columns}"
     return _refitted(model, View(points.values[:, chosen], names, model, np.asarray, words), points)
 
 
-def _columns(features: Sequence[Any], points: LabelledPoints) -> list[int]:
-    """The numbers of the two columns."""
+def _columns(features: Sequence[int | str], points: LabelledPoints) -> list[int]:
+    """The indexes of the two columns."""
     wanted = [] if isinstance(features, str) else [_column(name, points) for name in features]
-    if len(wanted) != 2 or wanted[0] == wanted[1]:
-        raise ParameterError(f"features must be two different columns, got {features!r}.")
+    if len(set(wanted)) != 2 or len(wanted) != 2:
+        raise ParameterError(Setting("features"), f" must be two different columns, got {features!r}.")
     return wanted
 
 
-def _column(name: Any, points: LabelledPoints) -> int:
+def _column(name: int | str, points: LabelledPoints) -> int:
     if isinstance(name, str) and theme.written(name) in points.names:
         return points.names.index(theme.written(name))
-    if isinstance(name, Integral) and 0 <= int(name) < points.n_columns:
+    if isinstance(name, (int, np.integer)) and 0 <= name < points.n_columns:
         return int(name)
-    listed = ", ".join(points.names[:20]) + (", ..." if points.n_columns > 20 else "")
-    raise ColumnError(f"features names {name!r}, which is not a column. Columns: {listed}.")
+    raise ColumnError(
+        Setting("features"), f" has {name!r}, which is not a column. Columns: {listed(points.names, 20)}."
+    )
 
 
 def _projected(points: LabelledPoints) -> View:
-    """The first two discriminant directions; two classes have one, beside it stands what varies most otherwise."""
+    """The first two discriminant directions; for two classes the only one, and the largest remaining variation."""
     labels, p = points.classes[points.codes], points.n_columns
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DiscriminantWarning)
         along = LinearDiscriminantAnalysis().fit(points.values, labels).transform(points.values)
     if along.shape[1] >= 2:
-        names = ["first discriminant direction", "second discriminant direction"]
+        names = ["First discriminant direction", "Second discriminant direction"]
         return View(along[:, :2], names, None, np.asarray, f"the first two discriminant directions of {p} columns")
-    names = ["discriminant direction", "largest variation beside it"]
-    words = f"the discriminant direction of {p} columns and the largest variation beside it"
-    return View(np.column_stack((along[:, 0], _beside(points.values, along[:, 0]))), names, None, np.asarray, words)
+    names = ["Discriminant direction", "First principal component of the residuals"]
+    words = f"the discriminant direction of {p} columns and the first principal component of the residuals"
+    plane = np.column_stack((along[:, 0], _residual_component(points.values, along[:, 0])))
+    return View(plane, names, None, np.asarray, words)
 
 
-def _beside(values: Array, along: Array) -> Array:
-    """The first principal component of the standardised columns after what goes along with a coordinate is removed."""
-    spread = values.std(axis=0)
-    standard = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+def _residual_component(values: Array, along: Array) -> Array:
+    """The first principal component of the standardised columns after regression on a coordinate."""
+    sd = values.std(axis=0)
+    standard = (values - values.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     unit = along - along.mean()
     unit = unit / np.linalg.norm(unit)
     return PCA(1, svd_solver="full").fit_transform(standard - np.outer(unit, unit @ standard))[:, 0]
 
 
-def _refitted(model: Any, view: View, points: LabelledPoints) -> View:
+def _refitted(model: Classifier, view: View, points: LabelledPoints) -> View:
     labels = points.classes[points.codes]
     try:
         with warnings.catch_warnings():
-            # What the fit on two coordinates has to remark is not about the user's model.
+            # Warnings of the fit to two coordinates are not about the user's model.
             warnings.simplefilter("ignore", DiscriminantWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
             drawn = clone(model).fit(view.plane, labels)
     except Exception as error:
-        error.add_note(f"This happened while fitting a model of the same kind to {view.words}, for the picture.")
+        error.add_note(f"The error occurred while a model of the same kind was fitted to {view.words} for the figure.")
         raise
     return replace(view, model=drawn)
 
 
-def _regions_subtitle(view: View, model: Any, X: Any, points: LabelledPoints, wrong: Array) -> str:
-    n = points.n_rows
+def _regions_subtitle(view: View, model: Classifier, X: MatrixLike, points: LabelledPoints, predicted: Array) -> str:
+    n, n_wrong = points.n_rows, np.count_nonzero(_is_wrong(predicted, points))
     shading = " Stronger colour: higher posterior." if hasattr(view.model, "predict_proba") else ""
-    shading += " Hatched: not claimed by exactly one class." if hasattr(view.model, "ambiguous") else ""
+    shading += " Marked: ambiguous (no class or several classes)." if hasattr(view.model, "ambiguous") else ""
     if view.model is model:
-        undecided = n - np.count_nonzero(np.isin(view.answers(view.plane), points.classes))
-        left = f", {undecided:,} left undecided" if undecided else ""
-        return f"{np.count_nonzero(wrong):,} of {n:,} rows misclassified{left}.{shading}{shown_rows(n)}"
+        undecided = n - np.count_nonzero(np.isin(predicted, points.classes))
+        more = f", undecided: {undecided:,}" if undecided else ""
+        return f"Misclassified rows: {n_wrong:,} of {n:,}{more}.{shading}{shown_rows(n)}"
     own = np.count_nonzero(np.asarray(model.predict(X)) != points.classes[points.codes])
     return (
-        f"Not the fitted model itself, but the same kind fitted to {view.words}. Misclassified here: "
-        f"{np.count_nonzero(wrong):,} of {n:,} rows; by the model in all columns: {own:,}.{shading}{shown_rows(n)}"
+        f"A model of the same kind, fitted to {view.words}. Misclassified rows: {n_wrong:,} of {n:,}; by the model of "
+        f"all columns: {own:,}.{shading}{shown_rows(n)}"
     )
 
 
-def _wrong(answers: Array, points: LabelledPoints) -> Array:
-    """The rows that got another class than their own; one that got none is not wrong."""
-    return (answers != points.classes[points.codes]) & np.isin(answers, points.classes)
+def _is_wrong(predicted: Array, points: LabelledPoints) -> Array:
+    """Which rows are misclassified; undecided ones are not."""
+    return (predicted != points.classes[points.codes]) & np.isin(predicted, points.classes)
 
 
-def _words(points: LabelledPoints, answer: Any, row: int) -> str:
-    wrong = "" if answer == points.classes[points.codes[row]] else " (wrong)"
-    return f"row {row}: {points.name_of(row)}, predicted {theme.written(answer)}{wrong}"
+def _words(points: LabelledPoints, predicted: Hashable, row: int) -> str:
+    wrong = "" if predicted == points.classes[points.codes[row]] else " (wrong)"
+    return f"row {row}: {points.name_of(row)}, predicted {theme.written(predicted)}{wrong}"
 
 
-def _add_regions(made: Figure, view: View, points: LabelledPoints, edges: Array, resolution: int) -> None:
-    x, y = (np.linspace(edges[0, j], edges[1, j], resolution) for j in range(2))
-    rows = view.form(np.column_stack([part.ravel() for part in np.meshgrid(x, y)]))
-    answers = np.asarray(view.model.predict(rows))
+def _add_regions(made: Figure, view: View, points: LabelledPoints, x: Array, y: Array, rows: MatrixLike) -> None:
+    predicted = np.asarray(view.model.predict(rows))
     known = points.classes.tolist()
-    labels = [*known, *sorted({label for label in answers.tolist() if label not in known}, key=str)]
-    certainty = view.model.predict_proba(rows).max(axis=1) if hasattr(view.model, "predict_proba") else None
+    labels = [*known, *sorted({label for label in predicted.tolist() if label not in known}, key=str)]
+    strength, words = np.full(len(predicted), 0.5 + 0.5 / len(known)), ""
+    if hasattr(view.model, "predict_proba"):
+        strength, words = view.model.predict_proba(rows).max(axis=1), "<br>largest posterior %{z:.3f}"
     for k, label in enumerate(labels):
-        inside = answers == label
+        inside = predicted == label
         if inside.any():
             shade = theme.colour(k) if k < len(known) else theme.GREY
-            _add_region(made, x, y, inside, certainty, shade, theme.written(label), len(known))
-    for margin in _margins(view.model, rows, answers, labels):
+            made.add_heatmap(
+                x=x, y=y, z=np.where(inside, strength, np.nan).reshape(len(y), len(x)).astype(np.float32),
+                zmin=1 / len(known), zmax=1, showscale=False, hoverongaps=False,
+                colorscale=[[0, theme.see_through(shade, MIN_OPACITY)], [1, theme.see_through(shade, MAX_OPACITY)]],
+                hovertemplate=f"predicted: {theme.written(label)}{words}<extra></extra>",
+            )  # fmt: skip
+    for margin in _margins(view.model, rows, predicted, labels):
         _add_zero(made, x, y, margin, {"color": theme.INK, "width": 1.4})
 
 
-def _add_region(
-    made: Figure, x: Array, y: Array, inside: Array, certainty: Array | None, shade: str, name: str, K: int
-) -> None:
-    strength = np.full(len(inside), 0.5 + 0.5 / K) if certainty is None else certainty
-    says = "" if certainty is None else "<br>largest posterior %{z:.3f}"
-    made.add_heatmap(
-        x=x, y=y, z=np.where(inside, strength, np.nan).reshape(len(y), len(x)).astype(np.float32),
-        zmin=1 / K, zmax=1, showscale=False, hoverongaps=False,
-        colorscale=[[0, theme.see_through(shade, _FAINT)], [1, theme.see_through(shade, _STRONG)]],
-        hovertemplate=f"predicted here: {name}{says}<extra></extra>",
-    )  # fmt: skip
+def _margins(model: Classifier, rows: MatrixLike, predicted: Array, labels: Sequence[Hashable]) -> list[Array]:
+    """For each region (one of two) the difference between its score and the largest other, which is 0 on its boundary.
 
-
-def _margins(model: Any, rows: Any, answers: Array, labels: list[Any]) -> list[Array]:
-    """For each region but one of two a number for each point that is positive inside and 0 on the boundary.
-
-    A model's scores are used where their maximum is what it predicts; they are smooth, so that boundaries are too.
+    Scores of the model give smooth boundaries; where their maximum is not the prediction, 0 and 1 are used instead.
     """
-    inside = np.column_stack([answers == label for label in labels]).astype(float)
+    inside = np.column_stack([predicted == label for label in labels]).astype(float)
     scores = _scores(model, rows)
     if scores is None or scores.shape != inside.shape or not (scores.argmax(axis=1) == inside.argmax(axis=1)).all():
         scores = inside
@@ -251,7 +264,7 @@ def _margins(model: Any, rows: Any, answers: Array, labels: list[Any]) -> list[A
     return margins[:1] if len(labels) == 2 else margins
 
 
-def _scores(model: Any, rows: Any) -> Array | None:
+def _scores(model: Classifier, rows: MatrixLike) -> Array | None:
     for name in ("decision_function", "predict_proba"):
         if hasattr(model, name):
             found = np.asarray(getattr(model, name)(rows), dtype=np.float64)
@@ -259,120 +272,88 @@ def _scores(model: Any, rows: Any) -> Array | None:
     return None
 
 
-#: Steps on each side of a line.
-_WIDEST = 32_000
-#: Points of the grid between two lines of a hatching.
-_HATCH = 4
-
-
-def _add_ambiguous(made: Figure, view: View, edges: Array, resolution: int) -> None:
-    """Hatch what no class or several classes claim before ties are broken."""
+def _add_ambiguous(made: Figure, view: View, rows: Array, resolution: int) -> None:
+    """Mark ambiguous points: no class or several classes before ties are broken."""
     if not hasattr(view.model, "ambiguous"):
         return
-    x, y = (np.linspace(edges[0, j], edges[1, j], resolution) for j in range(2))
-    found = view.model.ambiguous(view.form(np.column_stack([part.ravel() for part in np.meshgrid(x, y)])))
-    for mask, name, rising in ((found.none, "no class", True), (found.several, "several classes", False)):
+    row, column = np.divmod(np.arange(len(rows)), resolution)
+    marked = rows[(row % MARK_STEP == 0) & (column % MARK_STEP == 0)]
+    found = view.model.ambiguous(view.form(marked))
+    for mask, name, symbol in (
+        (found.none, "no class", "line-ne-open"),
+        (found.several, "several classes", "line-nw-open"),
+    ):
         if mask.any():
-            along, up = _hatching(x, y, mask.reshape(len(y), len(x)), rising)
             made.add_scatter(
-                x=along, y=up, mode="lines", name=f"claimed by {name}", hoverinfo="skip",
-                line={"color": theme.INK, "width": 1.2, "dash": "solid" if rising else "dot"},
+                x=marked[mask, 0], y=marked[mask, 1], mode="markers", name=f"ambiguous: {name}", hoverinfo="skip",
+                marker={"symbol": symbol, "size": 7, "color": theme.INK, "line": {"width": 1.2}},
             )  # fmt: skip
 
 
-def _hatching(x: Array, y: Array, mask: Array, rising: bool) -> tuple[list[Any], list[Any]]:
-    """Diagonal lines over the masked points of a grid, as one line with gaps."""
-    across, inside = (x, mask) if rising else (x[::-1], mask[:, ::-1])
-    along: list[Any] = []
-    up: list[Any] = []
-    for offset in range(-len(y) + 1, len(x), _HATCH):
-        rows = np.arange(max(0, -offset), min(len(y), len(x) - offset))
-        for run in _runs(inside[rows, rows + offset]):
-            ends = rows[[run[0], run[-1]]]
-            along += [*across[ends + offset].tolist(), None]
-            up += [*y[ends].tolist(), None]
-    return along, up
-
-
-def _runs(flags: Array) -> list[Array]:
-    """The runs of at least two flags that are set, as places."""
-    places = np.flatnonzero(flags)
-    return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run) > 1]
-
-
-#: Points along the only column of a model.
-_ALONG = 600
-
-
-def _over_one_column(model: Any, X: Any, points: LabelledPoints) -> Figure:
-    """The posteriors of a model of one column, or its scores, over that column; rows below."""
+def _over_one_column(model: Classifier, X: MatrixLike, points: LabelledPoints) -> Figure:
+    """The posteriors or scores of a model of one column over that column, with the rows below."""
     plane = np.column_stack((points.values[:, 0], np.zeros(points.n_rows)))
     low, high = box(plane)[:, 0]
-    x = np.linspace(low, high, _ALONG)
+    x = np.linspace(low, high, CURVE_POINTS)
     rows = in_form_of(X)(x[:, None])
-    certain = hasattr(model, "predict_proba")
-    values = np.asarray(model.predict_proba(rows)) if certain else _scores(model, rows)
-    answers = np.asarray(model.predict(in_form_of(X)(points.values)))
-    wrong = int(np.count_nonzero(answers != points.classes[points.codes]))
-    cuts = _changes(x, np.asarray(model.predict(rows)))
-    where = ", ".join(f"{cut:.4g}" for cut in cuts) or "nowhere"
-    made = theme.figure(
-        f"Decision of {type(model).__name__} over {points.names[0]}",
-        f"The class predicted changes at {where}. {wrong:,} of {points.n_rows:,} rows misclassified."
-        f"{shown_rows(points.n_rows)}",
-        xaxis=theme.axis(points.names[0], range=[low, high]),
-        yaxis=theme.axis("posterior" if certain else "score"),
-        legend={"title": {"text": "class"}},
-        alt=f"a curve for each of {len(points.classes)} classes over one column, its rows as marks below.",
-    )
+    has_posteriors = hasattr(model, "predict_proba")
+    values = np.asarray(model.predict_proba(rows)) if hasattr(model, "predict_proba") else _scores(model, rows)
     assert values is not None
-    _add_curves(made, x, values, points)
-    base, step = (0.0, 0.05) if certain else (float(values.min()), 0.05 * float(np.ptp(values)))
-    plane[:, 1] = base - step * (1 + points.codes)
-    add_points(made, plane, points, lambda i: _words(points, answers[i], i))
-    for cut in cuts:
-        made.add_vline(x=cut, line={"color": theme.INK, "width": 1.5, "dash": "dash"})
-    return made
-
-
-def _changes(x: Array, answers: Array) -> list[float]:
-    """Where the answer changes, halfway between the points on its two sides."""
-    changed = np.flatnonzero(answers[1:] != answers[:-1])
-    return ((x[changed] + x[changed + 1]) / 2).tolist()
-
-
-def _add_curves(made: Figure, x: Array, values: Array, points: LabelledPoints) -> None:
+    predicted = np.asarray(model.predict(in_form_of(X)(points.values)))
+    wrong, along = np.count_nonzero(predicted != points.classes[points.codes]), np.asarray(model.predict(rows))
+    changed = np.flatnonzero(along[1:] != along[:-1])
+    thresholds = ((x[changed] + x[changed + 1]) / 2).tolist()
+    where = listed(f"{threshold:.4g}" for threshold in thresholds) or "none"
+    made = theme.figure(
+        f"{'Posterior' if has_posteriors else 'Score'} of {type(model).__name__} by {points.names[0]}",
+        f"Thresholds: {where}. Misclassified rows: {wrong:,} of {points.n_rows:,}.{shown_rows(points.n_rows)}",
+        xaxis=theme.axis(points.names[0], range=[low, high]),
+        yaxis=theme.axis("Posterior probability" if has_posteriors else "Score"),
+        legend={"title": {"text": "class"}},
+        alt=f"a curve for each of {len(points.classes)} classes over one column, with the rows below.",
+    )
     for k, name in enumerate(points.class_names):
         made.add_scatter(
             x=x, y=values[:, k], mode="lines", name=name, legendgroup=name, showlegend=False, line=theme.line(k),
             hovertemplate=f"{name}: %{{y:.3f}} at %{{x:.4g}}<extra></extra>",
         )  # fmt: skip
+    base, step = (0.0, 0.05) if has_posteriors else (float(values.min()), 0.05 * float(np.ptp(values)))
+    plane[:, 1] = base - step * (1 + points.codes)
+    add_points(made, plane, points, lambda i: _words(points, predicted[i], i))
+    for threshold in thresholds:
+        made.add_vline(x=threshold, line={"color": theme.INK, "width": 1.5, "dash": "dash"})
+    return made
 
 
 def moving_boundary(
-    model: Any, X: Any, y: Any, decisions: Mapping[str, Any], resolution: int = 120, limits: Any = None
+    model: Classifier,
+    X: MatrixLike,
+    y: ArrayLike,
+    decisions: Mapping[str, Decision],
+    resolution: int = 120,
+    limits: ArrayLike | None = None,
 ) -> Figure:
-    """How the boundary of one model moves with priors and costs: a line for each decision.
+    """Draw the boundary of one model under several priors and costs.
 
     Parameters
     ----------
     model : fitted classifier of two columns and two classes
-        With probabilities.
+        A model with predicted probabilities.
     X : array-like or frame of shape (n_rows, 2)
         Rows to draw.
     y : array-like of shape (n_rows,)
         Their labels.
     decisions : dict of str to Decision
-        What each line is called, and the costs and priors it stands for.
+        Costs and priors of each boundary, by name.
     resolution : int, default=120
         Points of the grid along each axis.
     limits : array-like of shape (2, 2), optional
-        The lowest values of both columns to show, then the highest. Default: all rows, with some room.
+        Minimum, then maximum of both axes. Default: all rows, with padding.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Rows, and where the risks of the two decisions are equal.
+        Rows, and a line for each decision, on which the risks of both classes are equal.
 
     See Also
     --------
@@ -389,35 +370,40 @@ def moving_boundary(
     >>> [trace.name for trace in moving_boundary(model, data.X, data.y, decisions).data][2:]
     ['equal costs', 'missing the second costs 10']
     """
-    check_integer("resolution", resolution, 10)
-    points = labelled_points(model, X, y)
-    if points.n_columns != 2 or len(points.classes) != 2 or not hasattr(model, "predict_proba"):
-        raise ParameterError("moving_boundary draws a model with probabilities of two columns and two classes.")
-    edges, form = box(points.values, limits), in_form_of(X)
-    made = theme.figure(
-        f"The boundary of {type(model).__name__} under other priors and costs",
-        f"{points.class_names[1]} is decided for on the side of its rows.{shown_rows(points.n_rows)}",
+    points = labelled_points(model, X, y, "moving_boundary", 2)
+    if len(points.classes) != 2 or not hasattr(model, "predict_proba"):
+        raise ParameterError("figures.moving_boundary requires a model of two classes with predicted probabilities.")
+    edges = box(points.values, limits)
+    made = plane_figure(
+        f"Boundaries of {type(model).__name__} under several priors and costs",
+        f"{points.class_names[1]} is predicted on the side of its rows.{shown_rows(points.n_rows)}",
+        points.names,
+        edges,
+        f"rows of two classes and {len(decisions)} boundaries between them, one for each decision.",
         legend={"title": {"text": "class, decision"}},
-        xaxis=theme.axis(points.names[0], range=edges[:, 0].tolist()),
-        yaxis=theme.axis(points.names[1], range=edges[:, 1].tolist()),
-        alt=f"rows of two classes and {len(decisions)} boundaries between them, one for each decision.",
     )
-    add_points(made, points.values, points, lambda i: f"row {i}: {points.name_of(i)}")
-    across, up = (np.linspace(edges[0, j], edges[1, j], resolution) for j in range(2))
-    said = posterior(model, form(np.column_stack([part.ravel() for part in np.meshgrid(across, up)])))
+    add_points(made, points.values, points)
+    across, up, rows = grid(edges, resolution)
+    posteriors = posterior(model, in_form_of(X)(rows))
     for k, (name, decision) in enumerate(decisions.items()):
-        risk = decision.risk(said)
+        risk = decision.risk(posteriors)
         _add_zero(made, across, up, risk[:, 1] - risk[:, 0], theme.line(k + 2, width=2.5), theme.written(name))
     return made
 
 
-def boundaries(models: Mapping[str, Any], X: Any, y: Any, resolution: int = 120, limits: Any = None) -> Figure:
-    """The boundaries of several models in one plane.
+def boundaries(
+    models: Mapping[str, Classifier],
+    X: MatrixLike,
+    y: ArrayLike,
+    resolution: int = 120,
+    limits: ArrayLike | None = None,
+) -> Figure:
+    """Draw the decision boundaries of several models in one plane.
 
     Parameters
     ----------
     models : dict of str to fitted classifier
-        What each boundary is called, and a model of two columns; all of the same classes.
+        Models of two columns and the same classes, by name.
     X : array-like or frame of shape (n_rows, 2)
         Rows to draw.
     y : array-like of shape (n_rows,)
@@ -425,12 +411,12 @@ def boundaries(models: Mapping[str, Any], X: Any, y: Any, resolution: int = 120,
     resolution : int, default=120
         Points of the grid along each axis.
     limits : array-like of shape (2, 2), optional
-        The lowest values of both columns to show, then the highest. Default: all rows, with some room.
+        Minimum, then maximum of both axes. Default: all rows, with padding.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Rows, and a line for each model; the subtitle counts the errors of each.
+        Rows, and a line for each model; the subtitle has the errors of each.
 
     See Also
     --------
@@ -445,29 +431,24 @@ def boundaries(models: Mapping[str, Any], X: Any, y: Any, resolution: int = 120,
     >>> models = {"least squares": LeastSquaresClassifier(), "ridge": LogisticRegression(alpha=0.01)}
     >>> fitted = {name: model.fit(data.X, data.y) for name, model in models.items()}
     >>> boundaries(fitted, data.X, data.y).layout.title.subtitle.text
-    'Misclassified of 90 rows: least squares 12, ridge 0.'
+    'Misclassified rows of 90: least squares 12, ridge 0.'
     """
-    check_integer("resolution", resolution, 10)
-    if not isinstance(models, Mapping) or not models:
-        raise ParameterError("boundaries draws fitted models by name, such as {'LDA': model}.")
-    points, *_ = [labelled_points(model, X, y) for model in models.values()]
-    if points.n_columns != 2:
-        raise ColumnError(f"boundaries draws a plane of two columns, and X has {points.n_columns}.")
-    edges, form, labels = box(points.values, limits), in_form_of(X), points.classes[points.codes]
+    points = named_points(models, X, y, "boundaries")
+    edges, labels = box(points.values, limits), points.classes[points.codes]
     wrong = [
         f"{theme.written(name)} {np.count_nonzero(model.predict(X) != labels):,}" for name, model in models.items()
     ]
-    made = theme.figure(
-        "The boundaries of several models",
-        f"Misclassified of {points.n_rows:,} rows: {', '.join(wrong)}.{shown_rows(points.n_rows)}",
+    made = plane_figure(
+        "Decision boundaries",
+        f"Misclassified rows of {points.n_rows:,}: {', '.join(wrong)}.{shown_rows(points.n_rows)}",
+        points.names,
+        edges,
+        f"rows of {len(points.classes)} classes and the boundaries of {len(models)} models between them.",
         legend={"title": {"text": "class, model"}},
-        xaxis=theme.axis(points.names[0], range=edges[:, 0].tolist()),
-        yaxis=theme.axis(points.names[1], range=edges[:, 1].tolist()),
-        alt=f"rows of {len(points.classes)} classes and the boundaries of {len(models)} models between them.",
     )
-    add_points(made, points.values, points, lambda i: f"row {i}: {points.name_of(i)}")
-    across, up = (np.linspace(edges[0, j], edges[1, j], resolution) for j in range(2))
-    rows = form(np.column_stack([part.ravel() for part in np.meshgrid(across, up)]))
+    add_points(made, points.values, points)
+    across, up, rows = grid(edges, resolution)
+    rows = in_form_of(X)(rows)
     for k, (name, model) in enumerate(models.items()):
         margins = _margins(model, rows, np.asarray(model.predict(rows)), points.classes.tolist())
         for first, margin in enumerate(margins):
@@ -476,22 +457,10 @@ def boundaries(models: Mapping[str, Any], X: Any, y: Any, resolution: int = 120,
     return made
 
 
-def _add_zero(made: Figure, x: Array, y: Array, values: Array, style: dict[str, Any], name: str = "") -> None:
-    """The line on which values of a grid are 0."""
+def _add_zero(made: Figure, x: Array, y: Array, values: Array, style: Mapping[str, Property], name: str = "") -> None:
+    """Draw the line on which the values of a grid are 0."""
     made.add_contour(
-        x=x, y=y, z=_about_zero(values.reshape(len(y), len(x))), showscale=False, hoverinfo="skip",
+        x=x, y=y, z=values.reshape(len(y), len(x)).astype(np.float32), showscale=False, hoverinfo="skip",
         autocontour=False, contours={"start": 0, "end": 0, "size": 1, "coloring": "none"}, line=style,
         name=name, showlegend=bool(name),
     )  # fmt: skip
-
-
-def _about_zero(grid: Array) -> Array:
-    """The same line in two bytes a number: values far from it are cut off, those beside it keep their ratios."""
-    beside = np.zeros(grid.shape, dtype=bool)
-    for axis in (0, 1):
-        changes = np.diff(np.signbit(grid), axis=axis)
-        for place in (slice(None, -1), slice(1, None)):
-            beside[(place, slice(None)) if axis == 0 else (slice(None), place)] |= changes
-    reach = np.abs(grid[beside]).max(initial=0.0) or np.abs(grid).max(initial=1e-300)
-    cut: Array = np.round(_WIDEST * np.clip(grid / reach, -1, 1)).astype(np.int16)
-    return cut

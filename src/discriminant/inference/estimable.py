@@ -1,10 +1,9 @@
-"""The objective in the parameters that the rows identify, and its minima under linear constraints.
+"""The objective in its identifiable parameters, and its minima under linear constraints.
 
-A column that is a linear function of the intercept and of columns before it is aliased: its coefficient is 0 by
-convention, as in R's `glm`, and has no standard error. All inference works in the parameters of the other columns
-(`EstimableObjective`), whose information matrix is regular: covariances, profile likelihoods, tests of terms and their
-degrees of freedom. For a submodel it is determined again which columns are estimable: without the column that an
-aliased column followed from, it may be estimable.
+A column that is a linear function of the intercept and earlier columns is aliased: its coefficient is 0 by convention,
+as in R's `glm`, and has no standard error. All inference uses the parameters of the other columns
+(`EstimableObjective`), whose information matrix is regular. For a submodel the estimable columns are determined again:
+an aliased column may become estimable if other columns are omitted.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -20,11 +19,11 @@ from ..arrays import Array
 from ..data import LabelledRows, dense_rows
 from ..moments.covariance import factorised
 from ..objective import Objective
-from ..solvers.smooth import line_search
+from ..solvers.line_search import line_search
 
-#: Constraints hold when they are met to this accuracy, relative to their values.
+#: Relative accuracy of constraints.
 CONSTRAINT_TOLERANCE: Final = 1e-10
-#: A column is a linear function of others if they leave no more than this share of its sum of squares.
+#: A column is a linear function of others if their regression leaves at most this share of its sum of squares.
 NESTED_TOLERANCE: Final = 1e-9
 
 
@@ -36,7 +35,7 @@ class EstimableObjective:
     ----------
     objective : Objective
     columns : tuple of int
-        Places of the estimable columns among those of ``theta``, in ascending order; the intercept's is the last.
+        Indices of the estimable columns of ``theta``, in ascending order, with the intercept's last.
     """
 
     objective: Objective
@@ -44,28 +43,22 @@ class EstimableObjective:
 
     @classmethod
     def of(cls, objective: Objective, left_out: Iterable[int] = ()) -> EstimableObjective:
-        """The estimable parameters of an objective, without the columns that are ``left_out``.
-
-        With a ridge all parameters are estimable.
-        """
+        """The estimable parameters of an objective without the columns ``left_out``; all are estimable with a ridge."""
         whole = cls(objective, tuple(range(objective.shape[1])))
         return whole if objective.penalty.l2 > 0 else whole.without(left_out)
 
     @cached_property
     def gram(self) -> Array:
-        """Products of the columns, weighted: whether columns are collinear does not depend on the coefficients.
-
-        At 0, where no row's curvature has vanished, the Hessian of each function is a multiple of them.
-        """
+        """The weighted Gram matrix of the columns, to which the Hessian at 0 is proportional."""
         width = self.objective.shape[1]
         return self.objective.value_gradient_hessian(np.zeros(self.objective.shape))[2][:width, :width]
 
     def without(self, left_out: Iterable[int]) -> EstimableObjective:
-        """The submodel that lacks these columns of the rows, in its own estimable parameters."""
+        """The submodel without these columns, in its estimable parameters."""
         missing = set(left_out)
         rest = [j for j in range(self.objective.shape[1]) if j not in missing]
-        if self.objective.fit_intercept:  # it goes first: a constant column is aliased to it, not the other way round
-            rest = [rest[-1], *rest[:-1]]
+        if n := self.objective.n_intercepts:  # first, so that a constant column is aliased and not the intercept
+            rest = [*rest[-n:], *rest[:-n]]
         order = np.array(rest, dtype=int)
         aliased = {rest[j] for j in factorised(self.gram[np.ix_(order, order)]).aliased}
         found = EstimableObjective(self.objective, tuple(sorted(set(rest) - aliased)))
@@ -74,7 +67,7 @@ class EstimableObjective:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.objective.n_functions, len(self.columns)
+        return self.objective.n_linear_predictors, len(self.columns)
 
     @property
     def n_parameters(self) -> int:
@@ -82,26 +75,24 @@ class EstimableObjective:
 
     @cached_property
     def aliased(self) -> tuple[int, ...]:
-        """Columns of the rows that are not estimable."""
+        """Columns that are not estimable."""
         return tuple(j for j in range(self.objective.n_columns) if j not in self.columns)
 
     @cached_property
     def places(self) -> Array:
-        """Places of the parameters in the objective's ``theta.ravel()``."""
+        """Indices of the parameters in the objective's ``theta.ravel()``."""
         width = self.objective.shape[1]
-        return np.add.outer(width * np.arange(self.objective.n_functions), np.array(self.columns, dtype=int)).ravel()
+        first = width * np.arange(self.objective.n_linear_predictors)
+        return np.add.outer(first, np.array(self.columns, dtype=int)).ravel()
 
     def whole(self, theta: Array) -> Array:
-        """The objective's parameters: 0 for those of other columns."""
+        """The objective's parameters, with 0 for the other columns."""
         found = np.zeros(self.objective.shape)
         found[:, self.columns] = theta
         return found
 
     def nearest(self, whole: Array) -> Array:
-        """The parameters whose scores are nearest to those of parameters of all columns, in the mean square.
-
-        They are the same scores where all columns that are left out follow from these.
-        """
+        """The least-squares approximation of the scores of all columns; exact if the other columns are aliased."""
         if len(self.columns) == self.objective.shape[1]:
             return whole
         own = np.array(self.columns, dtype=int)
@@ -122,9 +113,9 @@ class EstimableObjective:
 def is_nested(smaller: Objective, larger: Objective) -> bool:
     """Whether the columns of one objective, with its intercept, are linear functions of those of another.
 
-    Both have the same rows. Of datasets their samples decide.
+    Both have the same rows; for streamed data a subsample is used.
     """
-    pair = [(objective, objective.data.every(1)) for objective in (larger, smaller)]
+    pair = [(objective, objective.data.sample()) for objective in (larger, smaller)]
     counted = pair[0][1].weight_of(slice(None)) > 0
     widths = [objective.shape[1] for objective, _ in pair]
     products = np.zeros((sum(widths), sum(widths)))
@@ -140,31 +131,35 @@ def is_nested(smaller: Objective, larger: Objective) -> bool:
 
 
 def _standard_columns(objective: Objective, data: LabelledRows, start: int, stop: int) -> Array:
-    """Some rows in standardised columns, with the intercept's."""
+    """Rows in standardised columns, with the intercept's."""
     standard = objective.standardised
     rows = (dense_rows(data.rows.block(start, stop)) - standard.centre) / standard.scale
     return np.column_stack((rows, np.ones(len(rows)))) if objective.fit_intercept else rows
 
 
 def constrained_minimum(
-    objective: Any, theta: Array, constraints: Array, values: Array, tol: float = 1e-12, max_iter: int = 100
+    objective: Objective | EstimableObjective,
+    theta: Array,
+    constraints: Array,
+    values: Array,
+    tol: float = 1e-12,
+    max_iter: int = 100,
 ) -> tuple[Array, float]:
-    """The point and the value of the least objective with ``constraints @ theta.ravel() == values``.
+    """The minimiser and minimum of the objective subject to ``constraints @ theta.ravel() == values``.
 
-    Newton's method with line search in the directions that the constraints leave free. It also serves separated
-    classes, where the objective falls towards its limit as parameters grow.
+    Newton's method with line search in the null space of the constraints. It also converges for separated classes,
+    where the objective decreases to a limit as parameters grow.
 
     Parameters
     ----------
     objective : Objective or EstimableObjective
-        What is minimised, by its ``value_gradient_hessian``.
     theta : array
-        A point near to the minimum; it need not meet the constraints.
+        A point near the minimum; it need not satisfy the constraints.
     constraints : array of shape (m, n_parameters)
         Linearly independent.
     values : array of shape (m,)
     tol : float
-        Relative distance of the objective from its minimum to stop at.
+        Relative suboptimality at which to stop.
     max_iter : int
 
     Returns
@@ -189,12 +184,12 @@ def constrained_minimum(
 
 
 def _feasible_start(
-    objective: Any, theta: Array, constraints: Array, values: Array
+    objective: Objective | EstimableObjective, theta: Array, constraints: Array, values: Array
 ) -> tuple[Array, tuple[float, Array, Array]]:
-    """A point that meets the constraints, and the objective there.
+    """A point that satisfies the constraints, and the objective there.
 
-    It is the minimum of the quadratic model at ``theta``, or the feasible point nearest to 0 where that is better: far
-    from its minimum the objective is nearly linear, and the quadratic model useless.
+    The better of the minimum of the quadratic model at ``theta`` and the feasible point nearest to 0: far from the
+    minimum the objective is nearly linear, and the quadratic model is poor.
     """
     found = objective.value_gradient_hessian(theta)
     missing = values - constraints @ theta.ravel()
@@ -205,7 +200,7 @@ def _feasible_start(
     inner = constraints @ across.T
     if np.linalg.cond(inner) < 1 / np.finfo(float).eps:
         near = theta + (np.linalg.solve(inner, missing) @ across).reshape(theta.shape)
-        # Once more: what rounding left of the constraints.
+        # A second step removes rounding errors in the constraints.
         rest = np.linalg.lstsq(constraints, values - constraints @ near.ravel(), rcond=None)[0]
         candidates.append(near + rest.reshape(theta.shape))
     places = [(point, objective.value_gradient_hessian(point)) for point in candidates]

@@ -1,8 +1,7 @@
-"""Linear hypotheses about coefficients, written as equations such as ``"a = b"`` or ``"2 * a - b = 0.5, c = 0"``.
+"""Wald tests of linear hypotheses, written as equations such as ``"a = b"`` or ``"2 * a - b = 0.5, c = 0"``.
 
-Names of coefficients are found in the text as they are, whatever letters they have (``sex=m:dose``,
-``ns(bmi, df=4)[1]``): the longest name that fits is meant. Numbers, ``+ - * /`` and parentheses are read by recursive
-descent.
+Names of coefficients may contain any characters (``sex=m:dose``, ``ns(bmi, df=4)[1]``): at each position the longest
+matching name is used. Numbers, ``+ - * /`` and parentheses are parsed by recursive descent.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
@@ -21,10 +20,10 @@ from ..errors import ColumnError, ParameterError, Setting
 from ..results import Result, aligned, columns_of, decimal, number, p_value, percent, quoted, shortened
 from .likelihood import coefficient
 
-#: Letters of all hypotheses together, and parentheses within each other.
+#: Total length of the hypotheses, and nesting depth of parentheses.
 MAX_LETTERS: Final = 20_000
 MAX_DEPTH: Final = 50
-#: Hypotheses are linearly dependent where their covariance has a smaller reciprocal condition number.
+#: Hypotheses are linearly dependent if the reciprocal condition number of their covariance is smaller.
 MIN_CONDITION: Final = 1e-12
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _QUOTED = re.compile(r"`([^`]+)`")
@@ -32,7 +31,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """``sum of weights * coefficients = value``, as it was written."""
+    """The hypothesis ``sum of weights * coefficients = value`` and its text."""
 
     text: str
     weights: Mapping[str, float]
@@ -46,13 +45,13 @@ class HypothesisRow:
     Attributes
     ----------
     hypothesis : str
-        As it was written; of many classes with the outcome.
+        The equation; for several outcomes with the outcome.
     estimate, std_error : float
-        Of the left side minus the right side.
+        Left side minus right side, and its standard error.
     z, p_value : float
-        The test that it is 0.
+        The test that the difference is 0.
     low, high : float
-        Ends of its interval.
+        Confidence limits of the difference.
     """
 
     hypothesis: str
@@ -66,27 +65,27 @@ class HypothesisRow:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HypothesisTest(Result):
-    """The Wald test of linear hypotheses about coefficients: each alone, and all together.
+    """Wald tests of linear hypotheses about coefficients: single tests and the joint test.
 
     Attributes
     ----------
     rows : list of HypothesisRow
-        Each hypothesis alone.
+        Single tests.
     statistic : float
-        Wald's chi-square of all together.
+        Wald chi-square statistic of the joint test.
     df : int
         Number of hypotheses.
     p_value : float
-        Of the chi-square distribution with `df` degrees of freedom.
+        P-value of the joint test, from the chi-square distribution with `df` degrees of freedom.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     covariance : str
-        Which covariance of the estimates was taken.
+        Covariance estimator.
 
     See Also
     --------
-    LogisticRegression : Its `hypothesis` makes it.
-    TermTests : Of whole terms, by likelihood ratio.
+    LogisticRegression : Its `hypothesis` computes it.
+    TermTests : Likelihood-ratio tests of terms.
 
     References
     ----------
@@ -110,34 +109,41 @@ class HypothesisTest(Result):
             low, high = number(row.low), number(row.high)
             values = [number(row.estimate), number(row.std_error), decimal(row.z, 3), p_value(row.p_value)]
             table.append([row.hypothesis, *values, low, high])
-        joint = f"Wald test: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"
+        joint = f"Joint Wald test: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"
         return "\n".join(["Linear hypotheses", *aligned(table), joint, f"note: {self.covariance}"])
 
 
+class LinearHypotheses(NamedTuple):
+    """The hypotheses ``matrix @ coefficients == values``, with their texts."""
+
+    texts: list[str]
+    matrix: Array
+    values: Array
+
+
 def wald_test(
-    texts: Sequence[str], matrix: Array, values: Array, estimates: Array, covariance: Array, level: float, note: str
+    hypotheses: LinearHypotheses, estimates: Array, covariance: Array, level: float, note: str
 ) -> HypothesisTest:
-    """The test that ``matrix @ coefficients == values``."""
-    differences, spread = matrix @ estimates - values, matrix @ covariance @ matrix.T
-    scale = np.sqrt(np.maximum(np.diagonal(spread), 0.0))
-    if not scale.all() or np.linalg.cond(spread / np.outer(scale, scale)) * MIN_CONDITION > 1:
+    """Wald's test of linear hypotheses."""
+    texts, matrix, values = hypotheses
+    differences, error_covariance = matrix @ estimates - values, matrix @ covariance @ matrix.T
+    scale = np.sqrt(np.maximum(np.diagonal(error_covariance), 0.0))
+    if not scale.all() or np.linalg.cond(error_covariance / np.outer(scale, scale)) * MIN_CONDITION > 1:
         raise ParameterError(
-            f"The hypotheses {quoted(texts, 10)} are linearly dependent: leave out those that follow from others."
+            f"The hypotheses {quoted(texts, 10)} are linearly dependent. Omit those implied by others."
         )
-    statistic = float(differences @ np.linalg.solve(spread, differences))
+    statistic = float(differences @ np.linalg.solve(error_covariance, differences))
     rows = []
     for text, difference, error in zip(texts, differences.tolist(), scale.tolist(), strict=True):
-        row = coefficient(None, text, difference, error, level)
+        row = coefficient((None, text), difference, error, level)
         rows.append(HypothesisRow(text, difference, error, row.z, row.p_value, row.low, row.high))
     return HypothesisTest(rows, statistic, len(texts), float(chdtrc(len(texts), statistic)), level, note)
 
 
-def linear_functions(
-    given: str | Sequence[str], outcomes: Sequence[Any], terms: Sequence[str]
-) -> tuple[list[str], Array, Array]:
-    """The texts, matrix and values of hypotheses about the coefficients of terms, outcome by outcome.
+def linear_functions(given: str | Sequence[str], outcomes: Sequence[Any], terms: Sequence[str]) -> LinearHypotheses:
+    """The hypotheses about the coefficients, ordered by outcome and term.
 
-    Of several outcomes an equation is about those that it names (``outcome:term``), or about each.
+    With several outcomes, an equation is about the outcomes it names (``outcome:term``), or else about each outcome.
     """
     full = [] if len(outcomes) == 1 else [f"{outcome}:{term}" for outcome in outcomes for term in terms]
     texts, rows, values = [], [], []
@@ -145,7 +151,8 @@ def linear_functions(
         of_each = found.weights.keys() <= set(terms)
         if not of_each and not found.weights.keys() <= set(full):
             raise ParameterError(
-                Setting("hypothesis"), f": {found.text!r} names coefficients with an outcome and without."
+                Setting("hypothesis"),
+                f": {found.text!r} mixes coefficients with and without outcomes. Write all of them as 'outcome:term'.",
             )
         names = list(terms) if of_each else full
         own = np.zeros(len(names))
@@ -155,11 +162,11 @@ def linear_functions(
         rows += [np.pad(own, (start, len(outcomes) * len(terms) - len(names) - start)) for start in starts]
         texts += [f"{outcome}: {found.text}" for outcome in outcomes] if len(starts) > 1 else [found.text]
         values += [found.value] * len(starts)
-    return texts, np.array(rows), np.array(values)
+    return LinearHypotheses(texts, np.array(rows), np.array(values))
 
 
 def parse_hypotheses(given: str | Sequence[str], names: Sequence[str]) -> list[Hypothesis]:
-    """The hypotheses that equations stand for, several of them in a list or between commas.
+    """The hypotheses in one or several texts, which may contain several equations separated by commas.
 
     >>> parse_hypotheses("sex=m = 2 * age, age", ["age", "sex=m"])[0].weights
     {'sex=m': 1.0, 'age': -2.0}
@@ -168,13 +175,13 @@ def parse_hypotheses(given: str | Sequence[str], names: Sequence[str]) -> list[H
     if not isinstance(texts, (list, tuple)) or not texts or not all(isinstance(text, str) for text in texts):
         raise ParameterError(Setting("hypothesis"), " must be an equation such as 'a = b', or a list of equations.")
     if sum(map(len, texts)) > MAX_LETTERS:
-        raise ParameterError(Setting("hypothesis"), f" may have {MAX_LETTERS:,} letters.")
+        raise ParameterError(Setting("hypothesis"), f" may have at most {MAX_LETTERS:,} characters.")
     known = _Names(names)
     return [found for text in texts for found in _Equations(text, known).read()]
 
 
 class _Names:
-    """Names of coefficients, and the patterns they are found by: spaces in them are free."""
+    """Names of coefficients and patterns that match them with any spacing."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
@@ -182,7 +189,7 @@ class _Names:
         self.patterns = [(re.compile(_spaced(name)), name) for name in written]
 
     def at(self, text: str, place: int) -> tuple[str, int] | None:
-        """The longest name that stands here, and where it ends."""
+        """The longest name at this position, and its end."""
         for pattern, name in self.patterns:
             found = pattern.match(text, place)
             if found is not None:
@@ -191,7 +198,7 @@ class _Names:
 
 
 def _spaced(name: str) -> str:
-    """A pattern of the name, in which spaces beside punctuation do not count."""
+    """A pattern of the name in which spaces around punctuation are optional."""
     parts = re.findall(r"\w+|[^\w\s]", name)
     pattern = re.escape(parts[0])
     for before, part in pairwise(parts):
@@ -218,7 +225,7 @@ class _Linear:
 
 
 class _Equations:
-    """Reads equations from one text."""
+    """Parser of the equations in one text."""
 
     def __init__(self, text: str, known: _Names) -> None:
         self.text, self.known = text, known
@@ -226,7 +233,7 @@ class _Equations:
         self.at = 0
 
     def read(self) -> list[Hypothesis]:
-        """The equations; a chain ``a = b = c`` is two, and an expression alone is to be 0."""
+        """The equations; ``a = b = c`` is two equations, and an expression alone is set to 0."""
         found: list[Hypothesis] = []
         while True:
             sides = [self._side()]
@@ -238,12 +245,12 @@ class _Equations:
                 own = first.plus(second, -1.0)
                 weights = {name: weight for name, weight in own.weights.items() if weight}
                 if not weights:
-                    self._refuse("no coefficient is left in it")
+                    self._refuse("all coefficients cancel")
                 found.append(Hypothesis(f"{left} = {right}", weights, -own.constant))
             if not self._take(","):
                 break
         if self.at < len(self.tokens):
-            self._refuse(f"{self.tokens[self.at][1]!r} was not expected")
+            self._refuse(f"unexpected {self.tokens[self.at][1]!r}")
         return found
 
     def _tokens(self) -> Any:
@@ -274,12 +281,12 @@ class _Equations:
 
     def _unknown(self, name: str) -> None:
         raise ColumnError(
-            f"The hypothesis {shortened(self.text, 80)!r} names {shortened(name, 40)!r}, which is no coefficient. "
-            f"Coefficients: {quoted(self.known.names, 20)}."
+            f"The hypothesis {shortened(self.text, 80)!r} contains {shortened(name, 40)!r}, which is not a "
+            f"coefficient. Coefficients: {quoted(self.known.names, 20)}."
         )
 
     def _refuse(self, reason: str) -> None:
-        raise ParameterError(Setting("hypothesis"), f": {shortened(self.text, 80)!r} cannot be read: {reason}.")
+        raise ParameterError(Setting("hypothesis"), f": {shortened(self.text, 80)!r} is not valid: {reason}.")
 
     def _take(self, *kinds: str) -> str | None:
         if self.at < len(self.tokens) and self.tokens[self.at][0] in kinds:
@@ -288,7 +295,7 @@ class _Equations:
         return None
 
     def _side(self) -> tuple[str, _Linear]:
-        """One side of an equation, and how it was written."""
+        """One side of an equation and its text."""
         first = self.at
         value = self._sum(0)
         start, stop = self.tokens[first][2], self.tokens[self.at - 1][3]
@@ -296,7 +303,7 @@ class _Equations:
 
     def _sum(self, depth: int) -> _Linear:
         if depth > MAX_DEPTH:
-            self._refuse("too many parentheses within each other")
+            self._refuse(f"parentheses are nested more than {MAX_DEPTH} deep")
         sign = self._take("+", "-")
         value = self._product(depth).times(-1.0 if sign == "-" else 1.0)
         while sign := self._take("+", "-"):
@@ -326,5 +333,5 @@ class _Equations:
             value = _Linear({}, float(self.tokens[self.at - 1][1]))
         else:
             after = f"{self.tokens[self.at][1]!r}" if self.at < len(self.tokens) else "the end"
-            self._refuse(f"a coefficient or a number was expected before {after}")
+            self._refuse(f"expected a coefficient or a number before {after}")
         return value.times(-1.0) if sign else value

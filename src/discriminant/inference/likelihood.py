@@ -1,22 +1,23 @@
-"""Inference from the likelihood: covariance of the estimates, summaries, tests and effects.
+"""Likelihood inference: covariance of the estimates, summaries, tests and effects.
 
-All work in the parameters of an `Objective` (standardised columns), where every quantity one may want to report is a
-linear function of ``theta``.
+Computations use the parameters ``theta`` of an `Objective` (standardised columns), of which all reported quantities are
+linear functions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
 from ..arrays import Array
+from ..losses import MARGIN_LOSSES
 from ..moments.covariance import factorised
-from ..objective import MARGIN_LOSSES, NO_PENALTY, Objective
+from ..objective import NO_PENALTY, Objective
 from ..results import (
     NOTHING,
     Result,
@@ -34,18 +35,15 @@ from .estimable import EstimableObjective, constrained_minimum
 
 
 def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array, loss: str = "logistic") -> Array:
-    """The log-likelihood of logistic regression at many points: rows (n, p), codes 0 or 1, coefficients (G, p).
-
-    Of another ``loss`` minus its sum.
-    """
+    """The log-likelihood (or minus the total ``loss``) at many points: rows (n, p), codes 0 or 1, coef (G, p)."""
     scores = coef @ values.T + intercept[:, None]
     margins = (2.0 * codes - 1.0) * scores
-    losses = MARGIN_LOSSES[loss].value_and_slope(np.ascontiguousarray(margins).ravel())[0]
+    losses = MARGIN_LOSSES[loss].value_and_slope(np.ravel(margins))[0]
     return -np.asarray(losses).reshape(margins.shape).sum(axis=1)
 
 
 def information(problem: EstimableObjective, theta: Array) -> Array:
-    """Fisher information of all rows: total weight times the Hessian of the mean loss, without the penalty."""
+    """The Fisher information: total weight times the Hessian of the mean loss, without the penalty."""
     hessian = problem.value_gradient_hessian(theta)[2]
     hessian[np.diag_indices(len(hessian))] -= problem.objective.ridge.ravel()[problem.places]
     return problem.objective.total_weight * hessian
@@ -54,39 +52,39 @@ def information(problem: EstimableObjective, theta: Array) -> Array:
 def inverse(matrix: Array) -> Array:
     """The (pseudo-)inverse of a symmetric matrix."""
     factor = factorised(matrix)
-    root = factor.from_sphere(np.eye(factor.rank))
+    root = factor.from_whitened(np.eye(factor.rank))
     return root @ root.T
 
 
 def posterior_covariance(problem: EstimableObjective, theta: Array) -> Array:
-    """``(I + R)^-1`` with the information I: of a normal prior with precision R, whose posterior mode a ridge is.
+    """``(I + R)^-1`` with information I and prior precision R, for which a ridge estimate is the posterior mode.
 
-    The sampling covariance ``(I + R)^-1 I (I + R)^-1`` ignores the bias of the estimate. Intervals from it covered the
+    The sampling covariance ``(I + R)^-1 I (I + R)^-1`` ignores the bias of the estimate: its intervals covered the
     largest of 10 effects in 27 to 55 % of samples, and a null effect in as few as 85 %.
     """
     return _ridge_information(problem, theta)[1]
 
 
 def effective_parameters(problem: EstimableObjective, theta: Array) -> float:
-    """``tr I (I + R)^-1``: how many parameters a ridge leaves free (Gray 1992)."""
+    """The effective number of parameters of a ridge fit, ``tr I (I + R)^-1`` (Gray 1992)."""
     unpenalised, bread = _ridge_information(problem, theta)
     return float(np.sum(unpenalised * bread))
 
 
 def _ridge_information(problem: EstimableObjective, theta: Array) -> tuple[Array, Array]:
-    """The information I, and ``(I + R)^-1`` with the ridge's second derivatives R."""
+    """The information I and ``(I + R)^-1``, with the second derivatives R of the ridge."""
     unpenalised, objective = information(problem, theta), problem.objective
     ridge = objective.ridge.ravel()[problem.places]
     return unpenalised, inverse(unpenalised + objective.total_weight * np.diag(ridge))
 
 
 def null_log_likelihood(objective: Objective) -> float:
-    """The log-likelihood without any column: of the class shares, unless offsets make them differ."""
+    """The log-likelihood of the null model, with intercepts and offsets only."""
     plain = replace(objective, penalty=NO_PENALTY)
     start = np.zeros(objective.shape)
     if not objective.fit_intercept:
         return -objective.total_weight * plain.value_and_gradient(start)[0]
-    if objective.data.offset is None:
+    if not objective.data.has_offset:
         weight = objective.class_weights
         return float(weight @ np.log(weight / weight.sum()))
     is_column = np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns
@@ -96,25 +94,25 @@ def null_log_likelihood(objective: Objective) -> float:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One row of a table of coefficients: a term's effect on the log-odds of an outcome.
+    """One row of a coefficient table: the effect of a term on the log-odds of an outcome.
 
     Attributes
     ----------
     outcome : object
-        The class, or the two classes, whose log-odds it is about.
+        The class, or pair of classes, of the log-odds.
     term : str
-        A column, or the intercept.
+        A column or the intercept.
     estimate, std_error : float
-        The coefficient and its standard error; of a ridge its posterior standard deviation.
+        The coefficient and its standard error; for a ridge penalty the posterior standard deviation.
     z, p_value : float
-        The test that the coefficient is 0: Wald's; of Firth's estimates the penalised likelihood-ratio test, with z the
-        root of its statistic, with the sign of the estimate. NaN for a ridge.
+        Wald test that the coefficient is 0; for Firth's estimates the penalised likelihood-ratio test, with z its
+        signed root. NaN for a ridge penalty.
     low, high : float
-        Ends of the interval, which holds the values that this test does not reject.
+        Confidence limits from the same test; for a ridge penalty credible limits.
     odds_ratio : float
-        ``exp(estimate)``: of one unit more of the column.
+        ``exp(estimate)``, for one unit of the column.
     odds_ratio_per_sd : float
-        The same of one standard deviation more; NaN for levels of categories, and where that is not known.
+        The odds ratio for one standard deviation of the column; NaN for levels of categories, and if unknown.
     """
 
     outcome: Any
@@ -130,26 +128,28 @@ class Coefficient:
 
     @property
     def size(self) -> float:
-        """The absolute estimate in standard errors, by which effects are ranked; NaN without a standard error."""
+        """The absolute estimate in standard errors, for ranking; NaN without a standard error."""
         return abs(self.estimate) / self.std_error if np.isfinite(self.estimate) and self.std_error > 0 else np.nan
 
 
-# What the intervals of a table are: of a ridge they are credible intervals under the prior that the penalty implies.
+#: The groups of coefficients of an ordinal regression, with their headings.
+ORDINAL_HEADINGS: Final = {"slopes": "slopes (positive: higher classes)", "thresholds": "thresholds"}
+
+# Intervals of a ridge fit are credible intervals under the prior implied by the penalty.
 IntervalKind = Literal["confidence", "credible"]
 
 
 def coefficient(
-    outcome: Any,
-    term: str,
+    effect: tuple[Hashable, str],
     estimate: float,
     std_error: float,
     level: float,
     deviation: float = np.nan,
     kind: IntervalKind = "confidence",
 ) -> Coefficient:
-    """The interval of one estimate, with Wald's test where it is a confidence interval.
+    """The table row of one estimate, with Wald test unless the interval is credible.
 
-    ``deviation`` is the standard deviation of the column.
+    ``effect`` is the outcome with the term, ``deviation`` the standard deviation of the column.
     """
     tested = kind == "confidence" and np.isfinite(estimate) and std_error > 0
     z = estimate / std_error if tested else np.nan
@@ -157,13 +157,13 @@ def coefficient(
     low, high = (-np.inf, np.inf) if np.isinf(estimate) else (estimate - half_width, estimate + half_width)
     with np.errstate(over="ignore"):
         odds, per_sd = float(np.exp(estimate)), float(np.exp(estimate * deviation))
-    return Coefficient(outcome, term, estimate, std_error, z, float(2 * ndtr(-abs(z))), low, high, odds, per_sd)
+    return Coefficient(*effect, estimate, std_error, z, float(2 * ndtr(-abs(z))), low, high, odds, per_sd)
 
 
 def coefficient_lines(
     rows: Sequence[Coefficient], level: float, digits: int = 5, kind: IntervalKind = "confidence"
 ) -> list[str]:
-    """The rows as lines of text under a head; without the columns that have no value in any row."""
+    """A coefficient table as lines of text, without columns that are empty in all rows."""
     error_name, ends = ("std. error", "interval]") if kind == "confidence" else ("posterior s.d.", "credible]")
     tests = [error_name, "z", "p", f"[{100 * level:g} %", ends]
     table = [["term", "estimate", *tests, "odds ratio", "per std. dev."]]
@@ -176,8 +176,8 @@ def coefficient_lines(
         table.append([row.term, estimate, *tested, odds, number(row.odds_ratio_per_sd, digits)])
     has_inference = not all(np.isnan(row.std_error) and np.isnan(row.low) for row in rows)
     left_out = ((3, 4) if kind == "credible" else ()) if has_inference else tuple(range(2, 7))
-    absent = {*left_out, *(j for j in (7, 8) if all(cells[j] == NOTHING for cells in table[1:]))}
-    return aligned([[cell for j, cell in enumerate(cells) if j not in absent] for cells in table])
+    empty = {*left_out, *(j for j in (7, 8) if all(cells[j] == NOTHING for cells in table[1:]))}
+    return aligned([[cell for j, cell in enumerate(cells) if j not in empty] for cells in table])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,40 +187,39 @@ class Summary(Result):
     Attributes
     ----------
     rows : list of Coefficient
-        The table, outcome by outcome and term by term.
+        The coefficient table, ordered by outcome and term.
     n_rows : float
-        Number of rows: the sum of weights that are frequencies; of rows with importance weights those that count.
+        Number of rows, the sum of frequency weights; with importance weights the number of rows with positive weight.
     n_parameters : float
-        Coefficients and intercepts that were estimated; of a ridge how many it leaves free, ``tr I (I + R)^-1`` with
-        the information I and the penalty's second derivatives R (Gray 1992).
+        Number of estimated coefficients and intercepts; for a ridge penalty the effective number ``tr I (I + R)^-1``,
+        with the information I and the second derivatives R of the penalty (Gray 1992).
     log_likelihood, null_log_likelihood : float
-        Of the model, and of its intercepts alone.
+        Of the model, and of the null model with intercepts only.
     level : float
-        Coverage of the intervals.
+        Level of the intervals.
     title : str
         The kind of estimate.
     notes : list of str
-        What to know when reading the table: kind of covariance, aliased columns, separation.
+        Notes on the covariance, aliased columns and separation.
     unfinished : str
-        Where the fit stopped short of its optimum, how far; then there are no standard errors, tests, intervals and
-        criteria, which are those of the optimum.
+        Message if the fit did not converge; then there are no standard errors, tests, intervals and criteria.
     likelihood : {"maximum", "weighted", "penalised"}
-        What the log-likelihood is: that of the rows at its maximum, or of a ridge; weighted by importances; or at the
-        maximum of Firth's penalised likelihood. The last two have no AIC and BIC, the last no pseudo R2.
+        Kind of log-likelihood: at its maximum or of a ridge fit; weighted by importances; or at the maximum of Firth's
+        penalised likelihood. The last two have no AIC and BIC, the last no pseudo R2.
     interval : {"confidence", "credible"}
-        What ``low`` and ``high`` are ends of. Of a ridge they are credible intervals: their coverage is the level on
-        average over effects that follow the normal distribution the penalty implies, not for every effect.
+        Kind of interval. Credible intervals of a ridge fit have the level as coverage on average over effects that
+        follow the normal prior implied by the penalty, not for every effect.
     deviance, null_deviance : float
         Minus twice the log-likelihoods.
     aic, bic : float
-        The criteria of Akaike (1974) and Schwarz (1978): the deviance plus 2, or the logarithm of the number of rows,
-        for each parameter.
+        Akaike's (1974) and Schwarz's (1978) criterion: the deviance plus 2, or the logarithm of the number of rows, per
+        parameter.
     pseudo_r2 : float
-        McFadden's (1974), 1 - log L / log L of the intercepts alone.
+        McFadden's (1974), 1 - log L / log L of the null model.
 
     See Also
     --------
-    LogisticRegression.summary : Makes it.
+    LogisticRegression.summary : Computes it.
     """
 
     rows: list[Coefficient]
@@ -242,7 +241,7 @@ class Summary(Result):
 
     @property
     def null_deviance(self) -> float:
-        """The same of the intercepts alone."""
+        """Minus twice the log-likelihood of the null model."""
         return -2 * self.null_log_likelihood
 
     @property
@@ -257,7 +256,7 @@ class Summary(Result):
 
     @property
     def pseudo_r2(self) -> float:
-        """McFadden's share of the log-likelihood that the columns explain."""
+        """McFadden's pseudo R2."""
         return np.nan if self.likelihood == "penalised" else 1 - self.log_likelihood / self.null_log_likelihood
 
     @property
@@ -279,11 +278,15 @@ class Summary(Result):
         for outcome in dict.fromkeys(row.outcome for row in self.rows):
             rows = [row for row in self.rows if row.outcome == outcome]
             table = coefficient_lines(rows, self.level, kind=self.interval)
-            lines += [f"log-odds of {outcome!r}", *(f"  {line}" for line in table), ""]
+            lines += [self._heading(outcome), *(f"  {line}" for line in table), ""]
         return "\n".join(lines + [f"note: {note}" for note in self.notes]).rstrip()
 
+    def _heading(self, outcome: Hashable) -> str:
+        """The heading of the coefficients of an outcome."""
+        return f"log-odds of {outcome!r}"
+
     def _fit_lines(self) -> list[str]:
-        """Sizes and measures of fit, those that are defined."""
+        """Sizes and goodness of fit; undefined measures are omitted."""
         kind = {"maximum": "", "weighted": "weighted ", "penalised": "unpenalised "}[self.likelihood]
         sizes = f"rows {count(self.n_rows)}   parameters {count(self.n_parameters)}"
         first = {f"{kind}log-likelihood": self.log_likelihood, "pseudo R2": self.pseudo_r2}
@@ -296,21 +299,78 @@ class Summary(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class OrdinalSummary(Summary):
+    """Slopes, thresholds and fit of an ordinal regression, with the attributes of `Summary`.
+
+    The outcome of a row is "slopes" or "thresholds". Positive slopes favour higher classes; only slopes of a logit link
+    have odds ratios.
+
+    See Also
+    --------
+    OrdinalLogisticRegression.summary : Computes it.
+    """
+
+    def _heading(self, outcome: Hashable) -> str:
+        return ORDINAL_HEADINGS[str(outcome)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CategoryCurves(Result):
+    """The probabilities of ordered classes over one column.
+
+    Parameters
+    ----------
+    column : str
+        Column of the table.
+    values : list
+        Its values or levels.
+    classes : list
+        The classes from the lowest to the highest.
+    probabilities : array of shape (n_values, K)
+        Of the classes in this order.
+
+    See Also
+    --------
+    OrdinalLogisticRegression : Its `category_curves` computes them.
+    figures.category_curves : Plots them.
+    """
+
+    column: str
+    values: list[Any]
+    classes: list[Any]
+    probabilities: Array
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            self.column: self.values,
+            **{str(k): p.tolist() for k, p in zip(self.classes, self.probabilities.T, strict=True)},
+        }
+
+    def __str__(self) -> str:
+        step = max(len(self.values) // 20, 1)
+        rows = [
+            [value if isinstance(value, str) else number(value), *map(decimal, own)]
+            for value, own in zip(self.values[::step], self.probabilities[::step].tolist(), strict=True)
+        ]
+        return "\n".join(["Probabilities of the classes", *aligned([[self.column, *map(str, self.classes)], *rows])])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class LikelihoodRatioTest(Result):
-    """The likelihood-ratio test of a model against one with fewer columns.
+    """The likelihood-ratio test of a model against a submodel.
 
     Parameters
     ----------
     statistic : float
         Twice the difference of the log-likelihoods.
     df : int
-        Number of estimable coefficients that the smaller model lacks.
+        Difference in the number of estimable coefficients.
     p_value : float
-        Of the chi-square distribution with that many degrees of freedom; NaN without any.
+        From the chi-square distribution with `df` degrees of freedom; NaN if `df` is 0.
 
     See Also
     --------
-    LogisticRegression : Its `likelihood_ratio_test` makes one.
+    LogisticRegression : Its `likelihood_ratio_test` computes one.
 
     References
     ----------
@@ -334,7 +394,7 @@ class LikelihoodRatioTest(Result):
 
 @dataclass(frozen=True)
 class EffectPoint:
-    """The change of the log-odds of an outcome at a value of a column, with its interval."""
+    """The change of the log-odds of an outcome at a value of a column, with confidence limits."""
 
     outcome: Any
     value: Any
@@ -345,28 +405,26 @@ class EffectPoint:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Effect(Result):
-    """How the log-odds go with one column of the table, all others held.
-
-    They are told as differences to those at one value of the column.
+    """The effect of one table column on the log-odds, with the others held constant.
 
     Parameters
     ----------
     column : str
-        Of the table, as it is named there.
+        Column of the table.
     at : float or str
-        The value that the others are compared with: there the change is 0.
+        Reference value of the column, at which the change is 0.
     reference : a class
-        What outcomes are compared with.
+        Reference class of the log-odds.
     level : float or None
-        Of the intervals, each at its own point (the delta method); None where there are none.
+        Level of the pointwise intervals (delta method); None without intervals.
     points : list of EffectPoint
-        For each outcome and value.
+        Changes of the log-odds for each outcome and value.
 
     See Also
     --------
-    LogisticRegression : Its `effect` makes one.
-    column_effects : One of each column of any model.
-    figures.effect : Draws it.
+    LogisticRegression : Its `effect` computes one.
+    column_effects : The effects of all columns of any model.
+    figures.effect : Plots it.
     """
 
     column: str
@@ -382,9 +440,9 @@ class Effect(Result):
         step = max(len(self.points) // 20, 1)
         at, *values = (v if isinstance(v, str) else number(v) for v in (self.at, *(p.value for p in self.points)))
         band = [] if self.level is None else [f"[{percent(self.level, 0)}", "interval]"]
-        drawn = zip(self.points[::step], values[::step], strict=True)
+        shown = zip(self.points[::step], values[::step], strict=True)
         rows = [
-            [str(p.outcome), value, *map(number, (p.estimate, p.low, p.high)[: 1 + len(band)])] for p, value in drawn
+            [str(p.outcome), value, *map(number, (p.estimate, p.low, p.high)[: 1 + len(band)])] for p, value in shown
         ]
         head = f"Change of the log-odds with {self.column}, compared with {self.column} = {at}"
         return "\n".join([head, *aligned([["outcome", self.column, "change", *band], *rows], left=1)])
@@ -397,15 +455,15 @@ class CoefficientIntervals(Result):
     Parameters
     ----------
     intervals : sequence of (outcome, term, low, high)
-        One for each coefficient; iteration goes over them.
+        One for each coefficient; also available by iteration.
     level : float
-        Their confidence.
+        Confidence level.
     method : {"wald", "profile"}
-        From standard errors, or from the profile likelihood.
+        Wald intervals or profile-likelihood intervals.
 
     See Also
     --------
-    LogisticRegression : Its `conf_int` makes them.
+    LogisticRegression : Its `conf_int` computes them.
 
     References
     ----------
@@ -427,5 +485,5 @@ class CoefficientIntervals(Result):
 
     def __str__(self) -> str:
         rows = [[str(outcome), term, number(low), number(high)] for outcome, term, low, high in self]
-        head = f"Intervals of {percent(self.level, 0)} ({self.method})"
+        head = f"Confidence intervals, {percent(self.level, 0)} ({self.method})"
         return "\n".join([head, *aligned([["outcome", "term", "low", "high"], *rows], left=2)])

@@ -1,11 +1,11 @@
-"""Linear separability: whether a hyperplane has the rows of one class on one side and those of another on the other.
+"""Linear separability: whether a hyperplane separates the rows of two classes.
 
-The answer comes with a *witness*, which proves it without reference to how it was found. Two classes are separable
-exactly if their convex hulls have no point in common; so the witness is the hyperplane, or a point of both hulls,
-written as a weighted mean of a few rows of either class.
+The result includes a *witness* that can be verified independently. Two classes are separable if and only if their
+convex hulls are disjoint; the witness is therefore a hyperplane, or a point of both hulls as a weighted mean of a few
+rows of either class.
 
-First the widest margin is looked for by a method of active sets. It ends with a hyperplane or with a common point.
-Where columns of very different size leave room for doubt, a linear programme decides, to which units do not matter.
+The maximum margin is computed by an active-set method, which ends with a hyperplane or a common point. If columns of
+very different sizes make it inaccurate, a linear programme decides, which does not depend on units.
 """
 
 from __future__ import annotations
@@ -13,50 +13,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, MatrixLike
 from ..data import LabelledRows, Rows, labelled_rows
 from ..errors import DegenerateDataError, NotSeparableError
 from ..margins.convex_hulls import CommonPoint, Hyperplane, centred, separator
 from ..margins.hard_margin import maximum_margin
 from ..results import Result, jsonable, number, plain, visible
 
-#: Coordinates of a point that are printed.
-_SHOWN = 5
+#: Printed coordinates of a point.
+MAX_COORDINATES: Final = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearSeparability(Result):
-    """Whether classes are linearly separable, pair by pair, with a proof for each.
+    """Linear separability of each pair of classes, with witnesses.
 
     Attributes
     ----------
     pairs : dict
-        For each two classes ``(a, b)``, in sorted order, a `Hyperplane` between them with b on its positive side, or a
-        `CommonPoint` of their convex hulls.
+        For each pair of classes ``(a, b)``, in sorted order, a separating `Hyperplane` with b on its positive side, or
+        a `CommonPoint` of their convex hulls.
     separable : bool
-        Whether every two classes are.
+        Whether all pairs are separable.
     witness : Hyperplane or CommonPoint
-        The proof for two classes; for more, that of the first pair not separable, or of the narrowest gap.
+        The witness of the first pair that is not separable, or else of the pair with the smallest margin.
 
     See Also
     --------
-    linear_separability : Makes it.
+    linear_separability : Computes it.
     """
 
     pairs: dict[tuple[Any, Any], Hyperplane | CommonPoint]
 
     @property
     def separable(self) -> bool:
-        """Whether every two classes are separable."""
+        """Whether all pairs of classes are separable."""
         return all(isinstance(found, Hyperplane) for found in self.pairs.values())
 
     @property
     def witness(self) -> Hyperplane | CommonPoint:
-        """The proof that tells most (see the class)."""
+        """The witness of the first pair that is not separable, or else of the pair with the smallest margin."""
         common = [found for found in self.pairs.values() if isinstance(found, CommonPoint)]
         planes = [found for found in self.pairs.values() if isinstance(found, Hyperplane)]
         return common[0] if common else min(planes, key=lambda plane: plane.margin)
@@ -75,32 +76,32 @@ class LinearSeparability(Result):
         return "\n".join(visible(f"{a} and {b}: {_in_words(found)}") for (a, b), found in self.pairs.items())
 
 
-def linear_separability(X: Any, y: Any) -> LinearSeparability:
-    """Whether the classes of a table are linearly separable, with a witness that a reader can check.
+def linear_separability(X: MatrixLike, y: ArrayLike) -> LinearSeparability:
+    """Test whether classes are linearly separable, with a witness that can be verified.
 
-    Separation is strict, by a hyperplane with an intercept: hulls that touch are not separable. Gaps below some 1e-10
-    of the values' own size cannot be told from touching. More than two classes are taken in pairs; to see whether one
-    class can be told from all others at once, ask for ``linear_separability(X, y == label)``.
+    Separation is strict, by a hyperplane with an intercept: touching hulls are not separable, and gaps below about
+    1e-10 of the values count as touching. More than two classes are tested in pairs; to test one class against all
+    others use ``linear_separability(X, y == label)``.
 
     Parameters
     ----------
     X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-        Finite numbers. Columns need not be scaled.
+        Finite numbers; no scaling is required.
     y : array-like of shape (n_rows,)
-        The class of each row; at least two occur.
+        Class labels of at least two classes.
 
     Returns
     -------
     LinearSeparability
-        With ``separable``, ``witness`` and ``pairs``. For separable classes the witness is the hyperplane with the
-        widest margin, where that can be computed. ``witness.check(X, y)`` computes its proof anew: the margin, which
-        has to be positive, or the distance between two means that should be the same point.
+        With ``separable``, ``witness`` and ``pairs``. The witness of separable classes is the maximum-margin
+        hyperplane, if it can be computed. ``witness.check(X, y)`` verifies it: it returns the margin, which must be
+        positive, or the distance between two weighted means that must coincide.
 
     See Also
     --------
-    SupportVectorClassifier : With ``margin="hard"``, classifies by the widest margins; with "soft", classes may mix.
-    Perceptron : Its training ends exactly if the classes are separable.
-    LogisticRegression : Has no finite estimate of maximum likelihood for separable classes.
+    SupportVectorClassifier : Maximum-margin classification with ``margin="hard"``.
+    Perceptron : Its training terminates if and only if the classes are separable.
+    LogisticRegression : Has no finite maximum-likelihood estimate for separable classes.
 
     References
     ----------
@@ -149,7 +150,7 @@ def _witness(rows: Rows, sign: Array) -> Hyperplane | CommonPoint:
         found = maximum_margin(rows, sign)
     except NotSeparableError as error:
         return error.witness
-    except DegenerateDataError:  # separable, but by less than the columns' units allow to measure
+    except DegenerateDataError:  # separable, with a margin too small for the units of the columns
         return separator(centred(rows, movable=True), sign)
     distance = found.margin / 2
     return Hyperplane(found.coef * distance, found.intercept * distance, found.margin)
@@ -158,6 +159,6 @@ def _witness(rows: Rows, sign: Array) -> Hyperplane | CommonPoint:
 def _in_words(found: Hyperplane | CommonPoint) -> str:
     if isinstance(found, Hyperplane):
         return f"separable, margin {number(found.margin)}"
-    shown = [number(value) for value in found.point[:_SHOWN]]
-    more = ["..."] if len(found.point) > _SHOWN else []
+    shown = [number(value) for value in found.point[:MAX_COORDINATES]]
+    more = ["..."] if len(found.point) > MAX_COORDINATES else []
     return f"not separable, the point ({', '.join(shown + more)}) lies in both hulls"

@@ -1,78 +1,76 @@
-"""Separation in logistic regression: whether maximum likelihood has a finite solution, and if not, what is infinite.
+"""Separation in logistic regression: whether maximum-likelihood estimates are finite, and which are not.
 
-The log-likelihood has no maximum exactly if there is a *recession direction*: coefficients that give no row's own class
-a lower score than any other class, and some row's own class a higher one (Albert & Anderson 1984). Going along it the
-likelihood rises for ever. Separation is *complete* if a direction does so for every row and every other class, and
-*quasi-complete* if there are directions but none does.
+The log-likelihood has no maximum if and only if there is a *recession direction*: coefficients for which no row's true
+class scores lower than another class, and some row's true class scores higher (Albert & Anderson 1984). The likelihood
+increases along it without bound. Separation is *complete* if a direction has all margins positive, and
+*quasi-complete* if there are directions but none with all margins positive.
 
-A *margin* is the score of a row's own class minus that of another; a' d for direction d. By the theorem of the
-alternative (Stiemke) each margin falls into one of two sets:
+A *margin* is the score of a row's true class minus that of another, a' d for direction d. By Stiemke's theorem of the
+alternative each margin is one of two kinds:
 
-- *open*: some recession direction makes it positive;
-- *shut*: it is part of a combination of margins, with positive weights, that sums to 0, so it is 0 in every direction.
+- *open*: positive in some recession direction;
+- *shut*: part of a positive combination of margins that is 0, and therefore 0 in every recession direction.
 
-A linear programme finds a direction, the one with the largest sum of margins, all of them >= 0 and the coefficients
-between -1 and 1 (Konis 2007); its dual is solved, which has a row for each coefficient instead of each margin. Margins
-at 0 in that direction may be open or shut: they are asked again by themselves, until nothing more opens.
+A linear programme maximises the sum of the margins, all >= 0, with coefficients between -1 and 1 (Konis 2007). Its dual
+is solved, which has a row for each coefficient instead of each margin. Margins that are 0 in that direction may be open
+or shut: the programme is repeated for them alone until no more margins open.
 
-Which coefficients are infinite needs no further programme. Let d make all open margins positive. Any small step from d
-that leaves the shut margins at 0 leads to a recession direction again, so recession directions span the null space of
-the shut margins: a coefficient is finite exactly if it is 0 in that whole space.
+Let d be a direction with all open margins positive. Any small step from d that keeps the shut margins at 0 gives
+another recession direction. Recession directions therefore span the null space of the shut margins, and a coefficient
+is finite if and only if it is 0 in that space.
 
-Few margins matter. The programme is solved on a sample of them, and margins its answer makes negative are added until
-there are none. If the sample is not separated, neither is the whole, which settles most data sets at once.
+The programme is solved on a sample of margins, and violated margins are added until there are none. If the sample is
+not separated, neither are all rows, which decides most datasets at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from ..arrays import Array
-from ..margins.convex_hulls import column_sizes, steepest, widest
+from ..margins.convex_hulls import column_sizes, largest_margin, largest_margin_sum
 
-_EPS = float(np.finfo(np.float64).eps)
-#: Values this much smaller than the terms they are sums of count as 0.
-_ZERO = 1e-11
-#: The same for what comes out of a singular value decomposition of many rows.
-_ZERO_IN_BASIS = 1e-9
-#: Margins this small at a solution of the linear programme are at 0, its tolerance being 1e-10.
-_SOLVED = 1e-8
-#: Margins a first sample holds for each coefficient, and at least.
-_PER_COEFFICIENT, _AT_LEAST = 10, 200
-#: Linear programmes spent on a direction of wider margins.
-_WIDENINGS = 4
-#: Where all margins are open, a fit that went on towards infinity has widened them already: with more values than this
-#: the programme is not asked (750 x 700: 21 s, the fit 2 s).
-_MOST_WIDENED = 100_000
-#: Margins are written out as a matrix in parts of this many.
-_PART = 4_096
+_EPS: Final = float(np.finfo(np.float64).eps)
+#: Sums smaller than this share of their terms count as 0,
+SUM_ROUNDING: Final = 1e-11
+#: and results of a singular value decomposition of many rows smaller than this share.
+BASIS_ROUNDING: Final = 1e-9
+#: Margins smaller than the first of these at a solution of the linear programme, whose tolerance is 1e-10, count as 0;
+#: if no margins open then, some are small gaps between the classes, and the next of these is tried.
+PROGRAMME_ROUNDINGS: Final = (1e-8, 1e-9, 1e-10, 1e-11, 1e-12)
+#: Margins per coefficient in the first sample, and their minimum number.
+MARGINS_PER_COEFFICIENT: Final = 10
+MIN_SAMPLE_MARGINS: Final = 200
+#: Linear programmes used to widen the margins of a direction.
+MAX_WIDENING_STEPS: Final = 4
+#: Margins are not widened if all are open and the programme has more values (750 x 700: 21 s, the fit 2 s).
+MAX_WIDENED_VALUES: Final = 100_000
+#: Margins are written as matrices of this many rows.
+MATRIX_MARGINS: Final = 4_096
 
 
 @dataclass(frozen=True)
 class LogisticSeparation:
-    """Whether and how classes are separated.
-
-    Where they are, some coefficients have no finite maximum of the likelihood.
+    """Separation of the classes, for which some maximum-likelihood estimates are infinite.
 
     Attributes
     ----------
     kind : {"none", "quasi-complete", "complete"}
     direction : array of shape (1, p + 1) or (K, p + 1), or None
-        A recession direction that makes as many margins positive as any does, the largest of them 1: coefficients of
-        the score of the second of two classes, or of K classes relative to the last; the intercept comes last.
+        A recession direction with a maximal set of positive margins, the largest of them 1: coefficients of the score
+        of the second of two classes, or of K classes relative to the last, with the intercept last.
     columns : array of int
-        Columns with a non-zero coefficient in some recession direction: those whose estimates are infinite. The
-        intercept is not among them; see ``infinite``.
+        Columns whose estimates are infinite: those with a non-zero coefficient in some recession direction. The
+        intercept is excluded; see ``infinite``.
     infinite : array, shape of ``direction``
-        1 and -1 where the estimate of a coefficient is infinite, 0 where it is finite. The sign is that of
-        ``direction``. Other recession directions may have another one, as is usual in complete separation: the data
-        then say that the coefficient is not finite, but not where it goes.
+        1 and -1 for coefficients with infinite estimates, 0 for finite ones. The sign is that of ``direction``; other
+        recession directions may have other signs, usually in complete separation.
     rows : array of bool
-        Rows whose own class ``direction`` puts strictly above all others: in the limit their likelihood is 1, and the
-        others decide on what is finite.
+        Rows whose true class scores strictly highest in ``direction``: their likelihood tends to 1, and the finite
+        estimates depend on the other rows only.
     """
 
     kind: Literal["none", "quasi-complete", "complete"]
@@ -85,24 +83,23 @@ class LogisticSeparation:
 def detect_separation(
     X: Array, codes: Array, n_classes: int, fit_intercept: bool = True, start: Array | None = None
 ) -> LogisticSeparation:
-    """Whether a logistic regression of these rows is separated, along which direction and in which columns.
+    """The separation of the classes in a logistic regression: its kind, a direction, and the columns involved.
 
-    Units and, with an intercept, origins of the columns do not matter. Columns that are linear functions of earlier
-    ones are left out, with coefficient 0. Overlaps and gaps below some 1e-8 of a column's spread cannot be told from
-    touching.
+    The result does not depend on the units or, with an intercept, the origins of the columns. Aliased columns have
+    coefficient 0. Overlaps and gaps below about 1e-10 of a column's range count as touching.
 
     Parameters
     ----------
     X : array of shape (n, p)
-        Rows, without a column for the intercept; rows of weight 0 left out.
+        Rows with positive weight, without a column for the intercept.
     codes : array of int of shape (n,)
         The class of each row, 0 to n_classes - 1. A class without rows is separated from the others.
     n_classes : int
     fit_intercept : bool
-        Without it the last column of ``direction`` and ``infinite`` is 0.
+        If False, the last column of ``direction`` and ``infinite`` is 0.
     start : array of shape (n_classes, p + 1), optional
-        Scores that may separate all rows, intercept last, as those of a fit do that went on towards infinity: where
-        they do, no direction has to be looked for.
+        Scores that may separate all rows, intercept last, such as those of a diverging fit. If they do, no linear
+        programme is solved.
 
     Returns
     -------
@@ -144,17 +141,17 @@ def detect_separation(
 
 @dataclass(frozen=True)
 class StandardDesign:
-    """Linearly independent columns of like size, the intercept's last.
+    """Linearly independent columns of similar size, with the intercept's last.
 
     Attributes
     ----------
     columns : array of shape (n, q)
     to_coef : array of shape (p + 1, q)
-        From coefficients of these columns to those of the original ones, intercept last.
+        Maps coefficients of these columns to those of the original columns, intercept last.
     doubt : array of shape (n, q)
-        How far an entry may be from what was meant, by rounding.
+        Bounds on the rounding errors of the entries.
     aliased : tuple of int
-        Original columns that are linear functions of the intercept and of columns before them.
+        Original columns that are linear functions of the intercept and earlier columns.
     """
 
     columns: Array
@@ -166,7 +163,7 @@ class StandardDesign:
 def standard_design(X: Array, fit_intercept: bool) -> StandardDesign:
     """The columns of ``X`` and the intercept as a `StandardDesign`.
 
-    Columns are shifted by a value that occurs in them and divided by a power of 2: integers stay exact, and so do ties.
+    Columns are shifted by one of their values and divided by a power of 2, so that integers and ties stay exact.
     """
     n, p = X.shape
     centre = np.partition(X, n // 2, axis=0)[n // 2] if fit_intercept else np.zeros(p)
@@ -180,29 +177,29 @@ def standard_design(X: Array, fit_intercept: bool) -> StandardDesign:
     first = [p] if fit_intercept else []
     kept = _independent(columns, first + list(range(p)), noise)
     aliased = tuple(j for j in range(p) if j not in kept)
-    doubt = _ZERO * np.abs(columns[:, kept]) + noise[kept]
+    doubt = SUM_ROUNDING * np.abs(columns[:, kept]) + noise[kept]
     return StandardDesign(columns[:, kept], to_coef[:, kept], doubt, aliased)
 
 
 def _independent(columns: Array, order: list[int], noise: Array) -> list[int]:
-    """Columns, in ascending order, that are not linear functions of those before them in ``order``."""
+    """Columns, in ascending order, that are not linear functions of earlier columns in ``order``."""
     triangle = np.asarray(np.linalg.qr(columns, mode="r"))
     norm = np.linalg.norm(triangle, axis=0)
     basis = np.zeros((len(triangle), 0))
     kept = []
     for j in order:
         rest = triangle[:, j]
-        for _ in range(2):  # once more removes what rounding left
+        for _ in range(2):  # the second time removes rounding errors
             rest = rest - basis @ (basis.T @ rest)
         length = np.linalg.norm(rest)
-        if length > _ZERO * norm[j] + noise[j] * np.sqrt(len(columns)):
+        if length > SUM_ROUNDING * norm[j] + noise[j] * np.sqrt(len(columns)):
             basis = np.column_stack((basis, rest / length))
             kept.append(j)
     return sorted(kept)
 
 
 class _Margins:
-    """All margins of some rows, numbered: that of row i over the s-th of the other classes is i (K - 1) + s.
+    """The margins of all rows; the margin of row i over the s-th of the other classes has index i (K - 1) + s.
 
     A direction is an array (K - 1, q): the coefficients of all classes but the last, whose score is 0.
     """
@@ -219,18 +216,18 @@ class _Margins:
         return self.n_classes - 1, self.columns.shape[1]
 
     def values(self, direction: Array) -> Array:
-        """Every margin along a direction."""
+        """All margins in a direction."""
         scores = self._scores(self.columns, direction)
         return (scores[self._own] - np.take_along_axis(scores, self.others, axis=1)).ravel()
 
     def tolerances(self, direction: Array) -> Array:
-        """How far each of `values` may be off, by rounding in the rows and in the direction."""
+        """Bounds on the rounding errors of `values`."""
         doubts = self._scores(self.doubt, np.abs(direction))
         of_rows = doubts[self._own] + np.take_along_axis(doubts, self.others, axis=1)
-        return (of_rows + 2 * _ZERO * np.abs(direction).max(initial=0.0) * self.sizes).ravel()
+        return (of_rows + 2 * SUM_ROUNDING * np.abs(direction).max(initial=0.0) * self.sizes).ravel()
 
     def matrix(self, numbers: Array) -> Array:
-        """A for the margins with these numbers, one a row, each divided by its largest entry."""
+        """The rows a of the margins a' d with these indices, each divided by its largest entry."""
         row, slot = np.divmod(numbers, self.n_classes - 1)
         each = np.arange(len(numbers))
         parts = np.zeros((len(numbers), self.n_classes, self.columns.shape[1]))
@@ -241,8 +238,8 @@ class _Margins:
         return matrix / np.where(largest > 0, largest, 1.0)
 
     def sample(self, among: Array, rng: np.random.Generator) -> Array:
-        """Numbers of margins to begin with, as many of each class as there are up to an equal share."""
-        size = max(_AT_LEAST, _PER_COEFFICIENT * self.shape[0] * self.shape[1])
+        """Indices of a random sample of margins, with at most an equal share of each class."""
+        size = max(MIN_SAMPLE_MARGINS, MARGINS_PER_COEFFICIENT * self.shape[0] * self.shape[1])
         numbers = rng.permutation(np.flatnonzero(among))
         if len(numbers) <= 2 * size:
             return numbers
@@ -259,7 +256,7 @@ class _Margins:
 
 
 def _open_cone(margins: _Margins, design: StandardDesign, start: Array) -> _RecessionCone | None:
-    """The recession directions, which are an open set, if these scores make all margins positive; None if not."""
+    """The recession directions if these scores make all margins positive; else None."""
     direction = np.linalg.lstsq(design.to_coef, (start[:-1] - start[-1]).T, rcond=None)[0].T
     opened = margins.values(direction) > margins.tolerances(direction)
     if not opened.all():
@@ -270,8 +267,8 @@ def _open_cone(margins: _Margins, design: StandardDesign, start: Array) -> _Rece
 def _recession_cone(margins: _Margins) -> _RecessionCone | None:
     """The recession directions; None if there are none.
 
-    A direction that opens some margins is found first. Those it leaves at 0 may be opened by another, which need not
-    care for the former: enough of the first direction makes up for any harm. So on, until no more are opened.
+    Directions are found one after another, each for the margins that are still 0; it may make earlier margins smaller,
+    because a sufficient multiple of the earlier directions compensates.
     """
     rng = np.random.default_rng(0)
     total: Array | None = None
@@ -285,16 +282,16 @@ def _recession_cone(margins: _Margins) -> _RecessionCone | None:
     if total is None:
         return None
     triangle: Array = np.zeros((0, margins.shape[0] * margins.shape[1]))
-    for part in np.split(np.flatnonzero(left), range(_PART, np.count_nonzero(left), _PART)):
+    for part in np.split(np.flatnonzero(left), range(MATRIX_MARGINS, np.count_nonzero(left), MATRIX_MARGINS)):
         triangle = np.asarray(np.linalg.qr(np.concatenate((triangle, margins.matrix(part))), mode="r"))
     basis = _null_basis(triangle)
     cone = _RecessionCone(margins, ~left, basis.reshape(*margins.shape, basis.shape[1]), total)
-    # What opens margins must still do so once the shut ones are 0 to the last digit.
+    # The open margins must remain positive after projection onto the null space of the shut ones.
     return cone if (margins.values(cone.inner)[~left] > 0).all() else None
 
 
 def _combined(margins: _Margins, first: Array, second: Array, opened: Array) -> Array:
-    """``first`` plus so much of ``second`` that what ``first`` opened loses no more than half."""
+    """``first`` plus a multiple of ``second`` that reduces no open margin of ``first`` by more than half."""
     gain, harm = margins.values(first)[opened], -margins.values(second)[opened]
     harmed = harm > 0
     most = float((gain[harmed] / harm[harmed]).min(initial=np.inf)) / 2
@@ -303,53 +300,57 @@ def _combined(margins: _Margins, first: Array, second: Array, opened: Array) -> 
 
 
 def _next_direction(margins: _Margins, left: Array, rng: np.random.Generator) -> tuple[Array | None, Array]:
-    """A direction along which no margin that is left is negative, and the margins it makes positive."""
+    """A direction in which no remaining margin is negative, and the margins that are positive in it."""
     numbers = margins.sample(left, rng)
     while True:
         matrix = margins.matrix(numbers)
-        direction = steepest(matrix)
-        at_zero = np.abs(matrix @ direction) <= _SOLVED
-        null = _null_basis(matrix[at_zero])
-        # Where the whole sample is shut, only what its null space moves could still be opened: any vector tells.
-        direction = null @ (rng.standard_normal(null.shape[1]) if at_zero.all() else null.T @ direction)
-        direction = direction.reshape(margins.shape)
-        value, tolerance = margins.values(direction), margins.tolerances(direction)
-        wrong = left & ((np.abs(value) > tolerance) if at_zero.all() else (value < -tolerance))
-        added = _to_add(wrong, left & (value > tolerance), value, numbers)
+        direction = largest_margin_sum(matrix)
+        for rounding in PROGRAMME_ROUNDINGS:
+            at_zero = np.abs(matrix @ direction) <= rounding
+            null = _null_basis(matrix[at_zero])
+            # If the whole sample is shut, only margins that vary in its null space can be open: try a random vector.
+            found = null @ (rng.standard_normal(null.shape[1]) if at_zero.all() else null.T @ direction)
+            found = found.reshape(margins.shape)
+            value, tolerance = margins.values(found), margins.tolerances(found)
+            violated = left & ((np.abs(value) > tolerance) if at_zero.all() else (value < -tolerance))
+            if at_zero.all() or (not violated[numbers].any() and (left & (value > tolerance)).any()):
+                break
+        added = _rows_to_add(violated, left & (value > tolerance), value, numbers)
         if not len(added):
             break
         numbers = np.concatenate((numbers, added))
     opened = left & (value > tolerance)
-    if wrong.any() or not opened.any():  # wrong, with nothing to add: the programme's answer fails the check
+    if violated.any() or not opened.any():  # violated margins in the sample: the programme was solved inaccurately
         return None, np.zeros(len(left), bool)
-    return direction, opened
+    return found, opened
 
 
-def _to_add(wrong: Array, open_yet: Array, value: Array, known: Array) -> Array:
-    """Numbers of wrong margins not known yet, and of those next to become so; at most half as many as are known."""
-    fresh = wrong | open_yet
+def _rows_to_add(violated: Array, positive: Array, value: Array, known: Array) -> Array:
+    """Indices of new violated margins, then of the smallest positive ones; up to half the sample size."""
+    fresh = violated | positive
     fresh[known] = False
-    if not (wrong & fresh).any():
+    if not (violated & fresh).any():
         return np.empty(0, int)
     numbers = np.flatnonzero(fresh)
-    urgent = np.lexsort((value[numbers], ~wrong[numbers]))
-    return numbers[urgent[: max(_AT_LEAST, len(known) // 2)]]
+    order = np.lexsort((value[numbers], ~violated[numbers]))
+    return numbers[order[: max(MIN_SAMPLE_MARGINS, len(known) // 2)]]
 
 
 def _null_basis(matrix: Array) -> Array:
-    """An orthonormal basis of the null space, one vector a column."""
+    """An orthonormal basis of the null space, in columns."""
     if not len(matrix):
         return np.eye(matrix.shape[1])
     triangle = np.linalg.qr(matrix, mode="r")
     _, singular, axes = np.linalg.svd(triangle, full_matrices=True)
-    rank = int((singular > _ZERO_IN_BASIS * singular[0]).sum()) if len(singular) else 0
+    rank = int((singular > BASIS_ROUNDING * singular[0]).sum()) if len(singular) else 0
     return axes[rank:].T
 
 
 class _RecessionCone:
-    """The recession directions: positive on the open margins, and 0 on the shut ones, whose null space ``span`` is.
+    """The recession directions, with positive open margins and shut margins 0.
 
-    ``span`` (K - 1, q, r) is an orthonormal basis; ``inner`` is a direction within the cone.
+    ``span`` (K - 1, q, r) is an orthonormal basis of the null space of the shut margins; ``inner`` is a direction with
+    all open margins positive.
     """
 
     def __init__(self, margins: _Margins, opened: Array, span: Array, direction: Array) -> None:
@@ -357,30 +358,27 @@ class _RecessionCone:
         self.inner = span @ np.einsum("kqr,kq->r", span, direction)
 
     def widest_coefficients(self, to_coef: Array) -> tuple[Array, Array]:
-        """Coefficients (K - 1, p + 1) of a direction of wide margins, the largest of them 1, and which are infinite."""
+        """Coefficients (K - 1, p + 1) of a direction with large margins, the largest being 1; which are infinite."""
         units = to_coef / np.abs(to_coef).sum(axis=1, keepdims=True).clip(min=1e-300)
-        infinite = np.linalg.norm(np.einsum("jq,kqr->kjr", units, self.span), axis=2) > _ZERO_IN_BASIS
+        infinite = np.linalg.norm(np.einsum("jq,kqr->kjr", units, self.span), axis=2) > BASIS_ROUNDING
         direction = self._widened()
         coef = np.abs(direction @ units.T)
-        if not (coef[infinite] > _ZERO_IN_BASIS * coef.max()).all():  # some that are infinite happen to be 0 here
+        if not (coef[infinite] > BASIS_ROUNDING * coef.max()).all():  # 0 in this direction, but not in all
             nudge = self.span @ np.random.default_rng(0).standard_normal(self.span.shape[2])
-            # A small part of what is possible: signs that are there should stay.
+            # A small step, which keeps the signs of the other coefficients.
             direction = direction + 1e-3 * (_combined(self.margins, direction, nudge, self.opened) - direction)
         return np.where(infinite, direction @ to_coef.T, 0.0) / self.margins.values(direction).max(), infinite
 
     def _widened(self) -> Array:
-        """A direction whose margins are wider: those that later directions opened may be open by little.
-
-        Like the first direction it is sought on a sample, of the smallest margins; here any that is better will do.
-        """
+        """A direction with larger margins, which may be small in `inner`; optimised on a sample of the smallest."""
         margins, opened, span, best = self.margins, self.opened, self.span, self.inner
         numbers, known, value = np.flatnonzero(opened), np.empty(0, int), margins.values(best)
-        size = max(_AT_LEAST, _PER_COEFFICIENT * span.shape[2])
-        if opened.all() and min(size, len(numbers)) * span.shape[2] > _MOST_WIDENED:
+        size = max(MIN_SAMPLE_MARGINS, MARGINS_PER_COEFFICIENT * span.shape[2])
+        if opened.all() and min(size, len(numbers)) * span.shape[2] > MAX_WIDENED_VALUES:
             return best
-        for _ in range(_WIDENINGS):
+        for _ in range(MAX_WIDENING_STEPS):
             known = np.union1d(known, numbers[np.argsort(value[numbers], kind="stable")[:size]])
-            candidate = span @ widest(margins.matrix(known) @ span.reshape(-1, span.shape[2]))[0]
+            candidate = span @ largest_margin(margins.matrix(known) @ span.reshape(-1, span.shape[2]))[0]
             value = margins.values(candidate)
             if _width(value, opened) > _width(margins.values(best), opened):
                 best = candidate

@@ -1,9 +1,8 @@
 """Profile-likelihood intervals: the values of a coefficient that the likelihood-ratio test does not reject.
 
-With all other parameters at their best, the deviance rises on both sides of the estimate; the interval ends where it
-has risen by the quantile of chi-square with one degree of freedom (Venzon & Moolgavkar 1988). Where classes are
-separated, the likelihood has no maximum but a limit, which is the least deviance: an infinite coefficient has one
-finite end, where the deviance has risen from that limit, and the finite ones have both.
+The profile deviance, minimised over all other parameters, increases on both sides of the estimate; the limits are where
+it exceeds its minimum by the chi-square quantile with one degree of freedom (Venzon & Moolgavkar 1988). For separated
+classes the minimum is a limit of the deviance: infinite estimates have one finite limit, finite ones have two.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from ..arrays import Array
 from ..moments.covariance import Covariance, factorised
 from .estimable import EstimableObjective, constrained_minimum
 
-#: How often the distance from the estimate is multiplied by `BRACKET_GROWTH` before an end counts as infinite.
+#: Number of multiplications of the distance from the estimate by `BRACKET_GROWTH` before a limit counts as infinite.
 MAX_BRACKET_STEPS: Final = 60
 BRACKET_GROWTH: Final = 1.6
-#: The first step, in standard errors where all coefficients are 0.
+#: The first step, in standard errors at the null model.
 FIRST_STEP: Final = 2.0
 
 
 class ProfileDeviance:
-    """The mean loss of the rows at its least for each value of a linear function of the parameters.
+    """The profile of the mean loss: its minimum for each value of a linear function of the parameters.
 
     Parameters
     ----------
@@ -35,9 +34,9 @@ class ProfileDeviance:
     theta : array
         The estimates.
     least : float
-        The least mean loss.
+        The minimum of the mean loss.
     level : float
-        Confidence of the interval.
+        Confidence level.
     """
 
     def __init__(self, problem: EstimableObjective, theta: Array, least: float, level: float) -> None:
@@ -54,22 +53,22 @@ class ProfileDeviance:
         return low, high
 
     def _standard_error(self, term: Array) -> float:
-        """That of the term if all coefficients were 0, where separation has not made any curvature vanish."""
+        """The standard error at the null model, where the information is regular also for separated classes."""
         along = self._null_information.solve(term[None])[0]
         return float(np.sqrt(max(along @ term, 0.0) / self.problem.objective.total_weight))
 
     @cached_property
     def _null_information(self) -> Covariance:
-        """The information of a row at 0."""
+        """The mean information at the null model."""
         return factorised(self.problem.value_gradient_hessian(np.zeros_like(self.theta))[2])
 
     def _rise(self, term: Array, value: float, start: Array) -> tuple[float, Array]:
-        """How far the least loss at a value exceeds what the interval allows, and where it is."""
+        """The profile at a value minus the threshold of the interval, and the minimiser."""
         theta, reached = constrained_minimum(self.problem, start, term[None], np.array([value]))
         return reached - self.least - self.allowed, theta
 
     def _end(self, term: Array, inside: float, step: float) -> float:
-        """The end of the interval in the direction of a step from a value inside."""
+        """The limit of the interval in the direction of a step from a value inside."""
         start, nearest = self.theta, inside
         for k in range(MAX_BRACKET_STEPS):
             value = inside + step * BRACKET_GROWTH**k
@@ -80,7 +79,7 @@ class ProfileDeviance:
         return math.copysign(math.inf, step)
 
     def _finite_end(self, term: Array, outwards: float) -> float:
-        """The end of the interval of an infinite coefficient, on the other side; ``outwards`` leads to infinity."""
+        """The finite limit of an infinite estimate; ``outwards`` points towards infinity."""
         rise, start = self._rise(term, 0.0, np.zeros_like(self.theta))
         if rise <= 0:
             return self._end(term, 0.0, -outwards)
@@ -94,8 +93,8 @@ class ProfileDeviance:
         return math.copysign(math.inf, outwards)
 
     def _root(self, term: Array, inside: float, outside: float, start: Array) -> float:
-        """Where the rise is 0, between a value inside the interval and one outside."""
-        from scipy.optimize import brentq  # slow to load
+        """The limit between a value inside the interval and one outside."""
+        from scipy.optimize import brentq  # slow to import
 
         def rise(value: float) -> float:
             nonlocal start

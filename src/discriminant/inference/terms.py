@@ -1,9 +1,9 @@
-"""Tests of the terms of a model: which columns a term has, and which submodels its test compares.
+"""Likelihood-ratio tests of the terms of a model.
 
-A test of type II asks what a term adds to all terms that do not contain it: with ``a * b``, the main effect of ``a`` is
-tested against a model without ``a:b``. Such tests do not depend on the coding of factors. A test of type III leaves out
-the columns of one term and keeps all others, those that contain it as well; what that means depends on the coding, so
-that factors are coded by contrasts that sum to zero. Degrees of freedom count estimable coefficients.
+A type II test compares models without the terms that contain the tested one: with ``a * b``, the main effect of ``a``
+is tested in the model without ``a:b``. It does not depend on the coding of factors. A type III test omits the columns
+of one term and keeps all others; it depends on the coding, and requires contrasts that sum to zero. Degrees of freedom
+are numbers of estimable coefficients.
 
 References
 ----------
@@ -33,14 +33,14 @@ class TermTests(Result):
     Parameters
     ----------
     tests : mapping of str to LikelihoodRatioTest
-        By the name of the term, a column or a term of a formula; ``found[name]`` looks one up.
+        By term, a column or a term of a formula; ``found[name]`` returns one.
     kind : {"II", "III", "drop1"}
-        Which submodels are compared, see `LogisticRegression.term_tests`.
+        The submodels that are compared, see `LogisticRegression.term_tests`.
 
     See Also
     --------
-    LogisticRegression : Its `term_tests` makes them.
-    HypothesisTest : Of linear functions of coefficients.
+    LogisticRegression : Its `term_tests` computes them.
+    HypothesisTest : Tests of linear functions of coefficients.
     """
 
     tests: Mapping[str, LikelihoodRatioTest]
@@ -59,7 +59,7 @@ class TermTests(Result):
 
 
 def terms_containing(factors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """For each term, by the factors of each, the terms that have all of its factors and more.
+    """For each term, the terms that contain all of its factors and more.
 
     >>> terms_containing({"a": ["a"], "b": ["b"], "a:b": ["a", "b"]})
     {'a': ['a:b'], 'b': ['a:b'], 'a:b': []}
@@ -76,7 +76,7 @@ def term_tests(
     containing: Mapping[str, Sequence[str]],
     kind: TermTestKind,
 ) -> TermTests:
-    """The tests of terms with these columns; ``log_likelihood`` is that of the model with all of them."""
+    """The tests of terms with these columns; ``log_likelihood`` is that of the full model."""
     total, start = problem.objective.total_weight, problem.whole(theta)
     known: dict[frozenset[str], tuple[float, int]] = {frozenset(): (log_likelihood, problem.n_parameters)}
 
@@ -93,7 +93,7 @@ def term_tests(
     for name in columns:
         higher = frozenset(containing.get(name, ()) if kind != "III" else ())
         if kind == "drop1" and higher:
-            continue  # a term that others contain is not left out alone
+            continue  # terms contained in others are not dropped alone (marginality)
         larger, smaller = without(higher), without(higher | {name})
         found[name] = LikelihoodRatioTest.of(smaller[0], larger[0], larger[1] - smaller[1])
     return TermTests(found, kind)

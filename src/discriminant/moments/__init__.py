@@ -1,1 +1,1 @@
-"""Class moments in one pass, and the models that are read from them."""
+"""Class moments, computed in one pass, and estimates from them."""

@@ -1,96 +1,72 @@
-"""Scatter, the covariance read from it, how far to shrink it, and the rules that follow in closed form.
+"""Scatter matrices, factorised covariances, shrinkage, and the closed-form rules of discriminant analysis.
 
-A `Covariance` is a factorisation ``covariance = (W W')^-1`` behind two maps: rows go ``to_sphere`` (``x W``, where
-the covariance is the identity) and directions come back ``from_sphere`` (``W u``). Everything LDA, QDA, Fisher and
-least squares need from a covariance goes through these two.
+A `Covariance` is a factorisation ``covariance = (W W')^-1`` with two maps: `Covariance.whiten` takes rows x to ``x W``,
+whose covariance is the identity, and `Covariance.from_whitened` takes directions u to ``W u``. LDA, QDA, Fisher's
+discriminant and least squares use only these two.
 
-Whether columns are collinear is decided on the correlation scale, so it does not depend on the units of the columns.
+Collinearity is determined from correlations, so that it does not depend on the units of the columns.
 
-A covariance S = scatter / n may be shrunk towards ``(tr S / p) I``: by the formula of Ledoit & Wolf (2004), by that of
-Chen, Wiesel, Eldar & Hero (2010), or by held-out likelihood. All of it is algebra on p x p matrices, O(p^3).
+A covariance S = scatter / n may be shrunk towards ``(tr S / p) I``: by the formula of Ledoit & Wolf (2004), that of
+Chen, Wiesel, Eldar & Hero (2010), or by cross-validated likelihood. All computations are on p x p matrices, O(p^3).
 
-Collinearity is told by the equation of a column that is a linear function of others, and by the variance inflation of
-one that nearly is: ``1 / (1 - R^2)`` of its regression on the others, the diagonal of the inverse correlations, which
-multiplies the variance of its coefficient. The condition index is the root of the largest over the smallest eigenvalue
-of the correlations (Belsley, Kuh & Welsch 1980).
+The variance inflation factor of a column is ``1 / (1 - R^2)`` of its regression on the others, a diagonal entry of the
+inverse correlations; it multiplies the variance of the coefficient. The condition index is the square root of the ratio
+of the largest to the smallest eigenvalue of the correlations (Belsley, Kuh & Welsch 1980).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
 from ..arrays import Array
-from ..data import Rows, as_rows
 from ..errors import InputError
-from ..results import Finding, listed, number, quoted, shown
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
 
 if TYPE_CHECKING:
-    from .statistic import FoldMoments
+    from .folds import FoldMoments
 
 
-#: Up to this many columns BLAS is called directly.
-_SMALL_FACTOR = 64
-
-_EPS = float(np.finfo(np.float64).eps)
-#: Directions with less than this share of the largest singular value of rows are rounding.
-_NO_DIRECTION = 1e-8
-#: Rows with so many times their number of columns have their axes from the products of rows, where eigenvalues of these
-#: are above this share of the largest: that costs four of 16 digits.
-_WIDE, _TELLING = 4, 1e-4
-#: The values of shrinkage that "cv" tries.
-SHRINKAGE_GRID = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 19)))
-#: The usual reading: above it a coefficient says little by itself.
-_INFLATED = 10.0
-#: Of more columns than this the correlations take longer to look through than to learn from.
-_MOST_COLUMNS = 1000
-#: Longer equations are told by the columns on their right side, of which so many are named.
-_MOST_TERMS = 4
-_MOST_EQUATIONS = 5
-#: Standardised coefficients below this are rounding.
-_NO_PART = 1e-7
+_EPS: Final = float(np.finfo(np.float64).eps)
+#: Directions whose singular value is a smaller share of the largest are rounding.
+MIN_SINGULAR_SHARE: Final = 1e-8
+#: Shrinkage values tried by "cv".
+SHRINKAGE_GRID: Final = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 19)))
 
 
 class Covariance(ABC):
-    """A factorised covariance matrix of rank ``rank``."""
+    """A factorised covariance matrix."""
 
     rank: int
-    #: log-determinant (of the part of full rank, where the rank is not full)
+    #: log-determinant, of the positive eigenvalues if the rank is not full
     log_determinant: float
-    #: columns that are linear functions of columns before them
+    #: columns that are linear functions of earlier columns
     aliased: tuple[int, ...] = ()
 
     @abstractmethod
-    def to_sphere(self, rows: Array) -> Array:
-        """``rows @ W``: uncorrelated, with unit variances."""
+    def whiten(self, rows: Array) -> Array:
+        """``rows @ W``, uncorrelated with unit variances."""
 
     @abstractmethod
-    def from_sphere(self, directions: Array) -> Array:
-        """``W @ directions``: directions of the original space, one a column."""
+    def from_whitened(self, directions: Array) -> Array:
+        """``W @ directions``, whose columns are directions in the original space."""
 
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        """``n`` rows of a normal distribution with mean 0 and this covariance."""
+        """``n`` random rows of a normal distribution with mean 0 and this covariance."""
 
     def solve(self, rows: Array) -> Array:
-        """``rows @ covariance^-1`` (its pseudo-inverse where the rank is not full)."""
-        return self.from_sphere(self.to_sphere(rows).T).T
+        """``rows @ covariance^-1`` (the pseudo-inverse if the rank is not full)."""
+        return self.from_whitened(self.whiten(rows).T).T
 
 
 def _solve_lower(factor: Array, right: Array, transposed: bool = False) -> Array:
-    """``factor^-1 right``, or with the transposed factor."""
-    if len(factor) <= _SMALL_FACTOR and right.size:
-        # SciPy's own function costs several times as much here, and wakes BLAS threads for nothing.
-        return dtrsm(1.0, factor, right, lower=1, trans_a=int(transposed))
-    return solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
+    """``factor^-1 right``, or with the transposed factor; for small matrices several times faster than SciPy."""
+    return np.asarray(dtrsm(1.0, factor, right, lower=1, trans_a=int(transposed))) if right.size else right
 
 
 class CholeskyCovariance(Covariance):
@@ -102,10 +78,10 @@ class CholeskyCovariance(Covariance):
         self.rank = len(scale)
         self.log_determinant = 2 * float(np.log(np.diagonal(factor)).sum() + np.log(scale).sum())
 
-    def to_sphere(self, rows: Array) -> Array:
+    def whiten(self, rows: Array) -> Array:
         return _solve_lower(self.factor, (rows / self.scale).T).T
 
-    def from_sphere(self, directions: Array) -> Array:
+    def from_whitened(self, directions: Array) -> Array:
         return _solve_lower(self.factor, directions, transposed=True) / self.scale[:, None]
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -113,9 +89,9 @@ class CholeskyCovariance(Covariance):
 
 
 class SpectralCovariance(Covariance):
-    """Eigenvalues ``values`` along ``basis`` in scaled columns, and ``rest`` in every direction orthogonal to them.
+    """Eigenvalues ``values`` along ``basis`` in scaled columns, and ``rest`` in all orthogonal directions.
 
-    With ``rest`` = 0 those directions have no variance and are left out of the inverse.
+    If ``rest`` is 0, those directions have no variance, and the inverse is a pseudo-inverse.
     """
 
     def __init__(self, scale: Array, basis: Array, values: Array, rest: float, aliased: tuple[int, ...] = ()) -> None:
@@ -128,14 +104,14 @@ class SpectralCovariance(Covariance):
             self.log_determinant += (p - r) * float(np.log(rest))
             self._excess = 1 / np.sqrt(values) - 1 / np.sqrt(rest)
 
-    def to_sphere(self, rows: Array) -> Array:
+    def whiten(self, rows: Array) -> Array:
         scaled = rows / self.scale
         along = scaled @ self.basis
         if self.rest == 0:
             return along / np.sqrt(self.values)
         return scaled / np.sqrt(self.rest) + (along * self._excess) @ self.basis.T
 
-    def from_sphere(self, directions: Array) -> Array:
+    def from_whitened(self, directions: Array) -> Array:
         if self.rest == 0:
             return (self.basis / np.sqrt(self.values)) @ directions / self.scale[:, None]
         along = self.basis.T @ directions
@@ -160,11 +136,11 @@ class Scatter:
         return int(self.matrix.shape[0])
 
     def plus(self, rows: Array) -> Scatter:
-        """This scatter with the outer products of more rows added."""
+        """The scatter with the outer products of more rows added."""
         return Scatter(self.matrix + rows.T @ rows)
 
     def without(self, columns: Array) -> Scatter:
-        """The same with these columns set to 0, as if they did not vary at all."""
+        """The scatter with these columns set to 0."""
         matrix = self.matrix.copy()
         matrix[columns], matrix[:, columns] = 0.0, 0.0
         return Scatter(matrix)
@@ -173,13 +149,13 @@ class Scatter:
         """The sums of squares of the columns."""
         return np.diagonal(self.matrix).copy()
 
-    def relative_norm(self) -> float:
-        """The sum of the squares of all entries (the trace of the square), in units of the squared trace."""
+    def relative_squared_norm(self) -> float:
+        """The squared Frobenius norm divided by the squared trace."""
         relative = self.matrix / (self.trace() or 1.0)
         return float(np.vdot(relative, relative))
 
     def spectrum(self) -> tuple[Array, Array]:
-        """Eigenvectors, one a column, and eigenvalues of the scatter; those that are 0 may be left out."""
+        """Eigenvectors (columns) and eigenvalues; zero eigenvalues may be omitted."""
         values, basis = np.linalg.eigh(self.matrix)
         return basis, np.maximum(values, 0.0)
 
@@ -190,7 +166,7 @@ class Scatter:
     def covariance(
         self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0, units: Array | None = None
     ) -> Covariance:
-        """`shrunk`, factorised; with ``units`` the ridge is ``ridge diag(units^2)``."""
+        """`shrunk` plus a ridge, factorised; with ``units`` the ridge is ``ridge diag(units^2)``."""
         matrix = self.shrunk(divisor, shrinkage)
         matrix[np.diag_indices(self.n_columns)] += ridge if units is None else ridge * units**2
         return factorised(matrix)
@@ -206,12 +182,12 @@ class Scatter:
         return float(self.diagonal().sum())
 
     def mean_variance(self, divisor: float) -> float:
-        """The average of the variances, the scale of the shrinkage target."""
+        """The mean of the variances, the shrinkage target."""
         return self.trace() / divisor / self.n_columns
 
 
-class ThinScatter(Scatter):
-    """Scatter as ``root' root`` with fewer rows than columns."""
+class RowScatter(Scatter):
+    """A scatter matrix ``root' root`` of fewer rows than columns, stored as its root."""
 
     def __init__(self, root: Array) -> None:
         self.root = root
@@ -224,18 +200,18 @@ class ThinScatter(Scatter):
     def n_columns(self) -> int:
         return int(self.root.shape[1])
 
-    def plus(self, rows: Array) -> ThinScatter:
-        return ThinScatter(np.concatenate((self.root, rows)))
+    def plus(self, rows: Array) -> RowScatter:
+        return RowScatter(np.concatenate((self.root, rows)))
 
-    def without(self, columns: Array) -> ThinScatter:
+    def without(self, columns: Array) -> RowScatter:
         root = self.root.copy()
         root[:, columns] = 0.0
-        return ThinScatter(root)
+        return RowScatter(root)
 
     def diagonal(self) -> Array:
         return np.einsum("ij,ij->j", self.root, self.root)
 
-    def relative_norm(self) -> float:
+    def relative_squared_norm(self) -> float:
         relative = self.root / (np.sqrt(self.trace()) or 1.0)
         gram = relative @ relative.T
         return float(np.vdot(gram, gram))
@@ -251,19 +227,19 @@ class ThinScatter(Scatter):
         self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0, units: Array | None = None
     ) -> Covariance:
         rest = shrinkage * self.mean_variance(divisor) + ridge
-        # Without shrinkage the inverse must not depend on the units: axes of the standardised columns.
+        # Without shrinkage the pseudo-inverse must not depend on units: use standardised columns.
         scale = np.ones(self.n_columns) if rest > 0 else standard_deviations(self.diagonal() / divisor)
         scale = scale if units is None else units
         basis, values = _principal_axes(self.root / scale)
         return SpectralCovariance(scale, basis, (1 - shrinkage) / divisor * values + rest, rest)
 
 
-#: A share of its variance that elimination may leave, by rounding, to a column that follows from others.
-_MOST_SWEPT_ROUNDING = 1e-10
+#: The variance share that elimination may leave to an aliased column by rounding.
+MAX_SWEEP_ROUNDING: Final = 1e-10
 
 
 def factorised(matrix: Array) -> Covariance:
-    """A covariance matrix, positive definite or not quite, as a `Covariance`."""
+    """A positive semidefinite covariance matrix as a `Covariance`."""
     scale = standard_deviations(np.diagonal(matrix))
     correlation = matrix / np.outer(scale, scale)
     tolerance = 8 * _EPS * max(len(scale), 8)
@@ -272,23 +248,23 @@ def factorised(matrix: Array) -> Covariance:
         if np.diagonal(factor).min() ** 2 > tolerance:
             return CholeskyCovariance(scale, factor)
     except np.linalg.LinAlgError:
-        pass  # not of full rank: the spectrum below tells which directions are there
+        pass  # not of full rank
     values, basis = np.linalg.eigh(correlation)
     kept = values > tolerance * values[-1]
     aliased = _aliased_columns(correlation, tolerance)
-    while len(aliased) < int((~kept).sum()) and tolerance < _MOST_SWEPT_ROUNDING:
-        tolerance *= 2  # the sweep adds up rounding that the spectrum does not have
+    while len(aliased) < int((~kept).sum()) and tolerance < MAX_SWEEP_ROUNDING:
+        tolerance *= 2  # the sweep accumulates rounding that the spectrum does not have
         aliased = _aliased_columns(correlation, tolerance)
     return SpectralCovariance(scale, basis[:, kept], values[kept], 0.0, aliased)
 
 
 def standard_deviations(variances: Array) -> Array:
-    """Standard deviations to divide by; 1 where there is no variance."""
+    """Standard deviations for scaling; 1 for constant columns."""
     return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def _aliased_columns(correlation: Array, tolerance: float) -> tuple[int, ...]:
-    """Columns that are linear functions of earlier ones: those a Cholesky sweep leaves no variance for."""
+    """Columns that are linear functions of earlier ones: those without variance left in a Cholesky sweep."""
     remaining = correlation.copy()
     aliased = []
     for j in range(len(remaining)):
@@ -302,37 +278,24 @@ def _aliased_columns(correlation: Array, tolerance: float) -> tuple[int, ...]:
 
 def _principal_axes(root: Array) -> tuple[Array, Array]:
     """Eigenvectors and positive eigenvalues of ``root' root``, from the singular values of the root."""
-    if _WIDE * len(root) <= root.shape[1] and (found := _axes_by_gram_matrix(root)) is not None:
-        return found
     _, singular, axes = np.linalg.svd(root, full_matrices=False)
     kept = singular > singular[0] * _EPS * max(root.shape) if singular[0] > 0 else np.zeros(len(singular), bool)
     return axes[kept].T, singular[kept] ** 2
 
 
-def _axes_by_gram_matrix(root: Array) -> tuple[Array, Array] | None:
-    """The same from ``root root'``, in a fifth of the time (56 x 2,000); None where squares cost too many digits."""
-    squares, left = np.linalg.eigh(root @ root.T)
-    squares, left = squares[::-1], left[:, ::-1]
-    kept = squares > _TELLING * squares[0]
-    # Directions that the squares do not show have to be none at all.
-    rest = np.linalg.norm(left[:, ~kept].T @ root, axis=1)
-    if not squares[0] > 0 or not (rest <= np.sqrt(squares[0]) * _EPS * max(root.shape)).all():
-        return None
-    return root.T @ (left[:, kept] / np.sqrt(squares[kept])), squares[kept]
-
-
 def row_span(rows: Array, exact: bool = False) -> tuple[Array, Array]:
-    """Few rows of many columns in the coordinates of their own span, and ``back``.
+    """The coordinates of few rows with many columns in their span, and the weights of the rows in its directions.
 
-    The directions of the span are ``rows.T @ back``: as large as the rows, where mostly a few products are wanted.
-    Those below 1e-8 of the largest are rounding, unless the span is to be ``exact``: without a penalty it would count.
+    The directions of the span are ``rows.T @ row_weights``; they are not computed, because they have the size of the
+    rows. Directions below `MIN_SINGULAR_SHARE` are dropped as rounding unless the span has to be ``exact``, for
+    problems without a penalty.
     """
     if exact:
         axes, squares = _principal_axes(rows)
-        turned = rows @ axes
-        return turned, turned / squares
+        coordinates = rows @ axes
+        return coordinates, coordinates / squares
     squares, left = np.linalg.eigh(rows @ rows.T)
-    kept = squares > _NO_DIRECTION**2 * max(squares[-1], np.finfo(float).tiny)
+    kept = squares > MIN_SINGULAR_SHARE**2 * max(squares[-1], np.finfo(float).tiny)
     values = np.sqrt(squares[kept])
     return np.ascontiguousarray(left[:, kept] * values), left[:, kept] / values
 
@@ -340,7 +303,7 @@ def row_span(rows: Array, exact: bool = False) -> tuple[Array, Array]:
 def oas(scatter: Scatter, n: float) -> float:
     """Oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero 2010), as scikit-learn computes it."""
     p = scatter.n_columns
-    mean_square = scatter.relative_norm() / p**2  # in units of the squared trace, which cancels
+    mean_square = scatter.relative_squared_norm() / p**2  # relative to the squared trace, which cancels
     squared_mean = 1 / p**2
     distance = (n + 1) * (mean_square - squared_mean / p)
     return 1.0 if distance <= 0 else min((mean_square + squared_mean) / distance, 1.0)
@@ -352,19 +315,19 @@ def ledoit_wolf(scatter: Scatter, n: float, mean_fourth_power: float) -> float:
     fourth = mean_fourth_power / trace / trace if trace > 0 else 0.0
     if trace > 0 and not 0 < fourth < np.inf:
         raise InputError(
-            "Ledoit-Wolf shrinkage needs fourth powers of the values, which are too large or too small to be "
-            "represented. Use other units."
+            "Ledoit-Wolf shrinkage uses fourth powers of the values, which overflow or underflow. Rescale the columns "
+            "to values near 1."
         )
-    noise = (fourth - scatter.relative_norm()) / (n * p)
-    distance = scatter.relative_norm() / p - 1 / p**2
+    noise = (fourth - scatter.relative_squared_norm()) / (n * p)
+    distance = scatter.relative_squared_norm() / p - 1 / p**2
     return 0.0 if distance <= 0 or noise <= 0 else min(noise / distance, 1.0)
 
 
 def cross_validated(folds: FoldMoments) -> tuple[float, Array]:
-    """The shrinkage with the best held-out Gaussian likelihood, and the mean loss at each value of the grid.
+    """The shrinkage with the highest held-out Gaussian likelihood, and the mean loss at each value of the grid.
 
-    Needs nothing but the moments of the folds: a held-out fold's likelihood under a normal distribution is a function
-    of the fold's own moments. Fewer rows than columns are rotated to their own span once, for all folds.
+    The likelihood of a held-out fold is a function of its moments. Fewer rows than columns are projected onto their
+    span once for all folds.
     """
     losses, weight, n_columns = np.zeros(len(SHRINKAGE_GRID)), 0.0, folds.cells.n_columns
     for train, held in folds.in_row_span().splits():
@@ -380,9 +343,9 @@ def cross_validated(folds: FoldMoments) -> tuple[float, Array]:
 
 
 def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float, n_columns: int) -> Array:
-    """Minus log-likelihood (up to a constant) of the unseen rows at each value of the grid.
+    """Minus the log-likelihood (up to a constant) of held-out rows at each value of the grid.
 
-    Of all ``n_columns`` directions the scatters may know only those that have any variance.
+    Scatters may be restricted to the directions with variance among all ``n_columns``.
     """
     target = fitted.trace() / divisor / n_columns
     if target <= 0:
@@ -398,28 +361,28 @@ def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float,
         distance = (along / variances).sum(axis=1) + (across / rest if missing else 0.0)
         losses = 0.5 * (n * log_determinant + distance)
     if missing or fitted.covariance(divisor).rank < n_columns:
-        losses[SHRINKAGE_GRID == 0] = np.inf  # a flat distribution gives rows outside it no likelihood at all
+        losses[SHRINKAGE_GRID == 0] = np.inf  # a singular distribution has density 0 outside its support
     return losses
 
 
-#: A variance below this share of the mean variance is rounding: its covariance has no inverse.
-_LEAST_VARIANCE = 1e-12
+#: A covariance is singular if its smallest variance is a smaller share of the mean variance.
+MIN_VARIANCE_SHARE: Final = 1e-12
 
 
 @dataclass(frozen=True)
 class ClassSpectra:
-    """Covariances of K classes in their principal axes, from which those at every shrinkage follow.
+    """Covariances of K classes in their principal axes, which give the covariances at every shrinkage.
 
-    With the pooling l (Friedman 1989) class k has the scatter ``(1 - l) scatter_k + l scatter`` over the same mixture
-    of weights; at l = 1 all have one, and what depends on the class is linear.
+    With pooling l (Friedman 1989) class k has the scatter ``(1 - l) scatter_k + l scatter``, divided by the same
+    mixture of weights. At l = 1 there is one covariance and rules are linear.
 
     Parameters
     ----------
     means : array of shape (K, p)
     axes, variances : arrays of shape (G, p, p) and (G, p)
-        For each class, or for all of them (G = 1).
+        For each class, or common to all (G = 1).
     n_columns : int
-        All directions, of which those beyond p have no variance; over them all the variance is averaged to shrink to.
+        Number of all directions, including those beyond p without variance; the shrinkage target averages over them.
     """
 
     means: Array
@@ -429,7 +392,7 @@ class ClassSpectra:
 
     @classmethod
     def of(cls, means: Array, covariances: Array, n_columns: int) -> ClassSpectra:
-        """Of the covariances of each class, or of the one they share."""
+        """From the covariance of each class, or a common one."""
         variances, axes = np.linalg.eigh(covariances)
         return cls(means, axes, np.maximum(variances, 0.0), n_columns)
 
@@ -443,19 +406,19 @@ class ClassSpectra:
         return cls.of(means, ((1 - pooling) * scatter + pooling * whole) / parts, n_columns)
 
     def shrunk(self, shrinkages: Array) -> tuple[Array, Array]:
-        """Variances along the axes at each shrinkage, (G, S, p), and log-determinants; NaN where one is singular."""
+        """Variances along the axes at each shrinkage, (G, S, p), and log-determinants; NaN if singular."""
         targets = (self.variances.sum(axis=1) / self.n_columns)[:, None, None]
         rest, flat = shrinkages[:, None] * targets, self.n_columns - self.variances.shape[1]
-        moved = (1 - shrinkages)[:, None] * self.variances[:, None] + rest
-        least = np.minimum(moved.min(axis=2, keepdims=True), rest if flat else np.inf)
-        moved = np.where(least > _LEAST_VARIANCE * targets, moved, np.nan)
-        determinants = np.log(moved).sum(axis=2)
+        shrunk = (1 - shrinkages)[:, None] * self.variances[:, None] + rest
+        smallest = np.minimum(shrunk.min(axis=2, keepdims=True), rest if flat else np.inf)
+        shrunk = np.where(smallest > MIN_VARIANCE_SHARE * targets, shrunk, np.nan)
+        determinants = np.log(shrunk).sum(axis=2)
         if flat:
             determinants += flat * np.log(np.where(rest > 0, rest, np.nan))[:, :, 0]
-        return moved, determinants
+        return shrunk, determinants
 
     def log_densities(self, rows: Array, shrinkages: Array) -> Array:
-        """Of each row in each class, (rows, S, K), but for what all classes share; NaN where there is none."""
+        """Log-densities (rows, S, K) up to a constant for each row and shrinkage; NaN if singular."""
         variances, determinants = self.shrunk(shrinkages)
         if len(self.axes) == 1:
             along, centres = rows @ self.axes[0], self.means @ self.axes[0]
@@ -470,7 +433,7 @@ class ClassSpectra:
         return found.transpose(1, 2, 0)
 
     def rule(self, shrinkage: float, temperature: float, log_priors: Array) -> LinearRule | QuadraticRule:
-        """Of ``log prior + temperature * log density``."""
+        """The rule with scores ``log prior + temperature * log density``."""
         (own,), (determinants,) = (part.swapaxes(0, 1) for part in self.shrunk(np.array([shrinkage])))
         origin = np.zeros(self.means.shape[1])
         if len(self.axes) == 1:
@@ -482,10 +445,10 @@ class ClassSpectra:
 
 @dataclass(frozen=True)
 class Directions:
-    """Discriminant directions, best first, in MASS's normalisation: within-class covariance is the identity.
+    """Discriminant directions in decreasing order, normalised as in R's MASS to identity within-class covariance.
 
-    ``singular[l]**2`` is the variance of the class means along direction l, in units of the variance within, weighted
-    by N * prior / (K - 1).
+    ``singular[l]**2`` is the ratio of between-class to within-class variance along direction l, with class weights
+    N * prior / (K - 1).
     """
 
     centre: Array
@@ -497,20 +460,20 @@ class Directions:
 
 
 def discriminant_directions(means: Array, centre: Array, priors: Array, n: float, covariance: Covariance) -> Directions:
-    """The directions in which the class means differ most, compared with the spread within classes."""
+    """The directions that maximise the ratio of between-class to within-class variance."""
     factor = np.sqrt(n * priors / (len(means) - 1))
-    between = covariance.to_sphere(factor[:, None] * (means - centre))
+    between = covariance.whiten(factor[:, None] * (means - centre))
     left, singular, axes = np.linalg.svd(between, full_matrices=False)
     tolerance = 1e-12 * singular[0] + np.finfo(float).tiny
     kept = np.flatnonzero(singular > tolerance)[: len(means) - 1]
-    # A direction has no sign of its own: the class that lies farthest out shall lie on the positive side.
+    # The sign of a direction is arbitrary: the most distant class mean gets a positive coordinate.
     farthest = left[np.abs(left[:, kept]).argmax(axis=0), kept]
-    scalings = covariance.from_sphere((axes[kept] * np.sign(farthest)[:, None]).T)
+    scalings = covariance.from_whitened((axes[kept] * np.sign(farthest)[:, None]).T)
     return Directions(centre, scalings, singular[kept])
 
 
 def nearest_centroid_rule(means: Array, log_priors: Array, directions: Directions, rank: int | None) -> LinearRule:
-    """The class whose mean is nearest in the first ``rank`` directions, the prior taken into account."""
+    """The rule of the nearest class mean in the first ``rank`` directions, adjusted for the priors."""
     centroids = directions.coordinates(means, rank)
     coef = centroids @ directions.scalings[:, :rank].T
     return LinearRule(directions.centre, coef, log_priors - 0.5 * np.einsum("kr,kr->k", centroids, centroids))
@@ -519,103 +482,12 @@ def nearest_centroid_rule(means: Array, log_priors: Array, directions: Direction
 def gaussian_quadratic_rule(
     means: Array, covariances: list[Covariance], log_priors: Array, centre: Array, temperature: float = 1.0
 ) -> QuadraticRule:
-    """The class of highest log-density, times the temperature, plus log-prior, each class with its own covariance."""
+    """The rule with scores log-density times temperature plus log-prior, and a covariance for each class."""
     constants = log_priors - 0.5 * temperature * np.array([c.log_determinant for c in covariances])
-    spheres = np.stack([c.from_sphere(np.eye(len(centre))) for c in covariances])
+    spheres = np.stack([c.from_whitened(np.eye(len(centre))) for c in covariances])
     return QuadraticRule(centre, means - centre, np.sqrt(temperature) * spheres, constants)
 
 
 def gaussian_diagonal_rule(means: Array, variances: Array, log_priors: Array) -> DiagonalRule:
-    """The same with independent columns."""
+    """The rule with scores log-density plus log-prior for independent columns."""
     return DiagonalRule(means, variances, log_priors - 0.5 * np.log(2 * np.pi * variances).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class Collinearity:
-    """What is collinear among columns.
-
-    Attributes
-    ----------
-    equations : dict of int to str
-        Columns that are linear functions of columns before them, and which.
-    inflation : array of shape (n_columns,)
-        Variance inflation of the other columns; NaN for these.
-    condition : float
-        Condition index of the other columns.
-    """
-
-    equations: dict[int, str]
-    inflation: Array
-    condition: float
-
-
-def collinearity(rows: Rows, names: Sequence[str], weight: Array | None = None) -> Collinearity:
-    """Which columns are linear functions of others, and how nearly the rest is."""
-    from .statistic import column_moments  # which needs this module
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        means, covariance = column_moments(rows, weight, "pooled")
-    if not np.isfinite(covariance).all():  # squares of numbers this large are none: nothing can be said
-        return Collinearity({}, np.full(len(names), np.nan), np.nan)
-    scale = np.sqrt(np.diagonal(covariance))
-    constant = scale <= 0
-    scale = np.where(constant, 1.0, scale)
-    correlation = covariance / scale / scale[:, None]
-    aliased = {*factorised(covariance).aliased, *np.flatnonzero(constant).tolist()}
-    kept = [j for j in range(len(names)) if j not in aliased]
-    equations = {}
-    for j in sorted(aliased):
-        before = [i for i in kept if i < j]
-        part = np.linalg.lstsq(correlation[np.ix_(before, before)], correlation[before, j], rcond=None)[0]
-        own = {i: float(b * scale[j] / scale[i]) for i, b in zip(before, part, strict=True) if abs(b) > _NO_PART}
-        rest = float(means[j]) - sum(b * float(means[i]) for i, b in own.items())
-        equations[j] = _equation(names, j, own, rest if abs(rest) > _NO_PART * max(abs(means[j]), scale[j]) else 0.0)
-    values, axes = np.linalg.eigh(correlation[np.ix_(kept, kept)])
-    inflation = np.full(len(names), np.nan)
-    inflation[kept] = (axes**2 / np.maximum(values, np.finfo(float).tiny)).sum(axis=1)
-    return Collinearity(equations, inflation, float(np.sqrt(values[-1] / values[0])) if kept else 1.0)
-
-
-def _equation(names: Sequence[str], j: int, own: dict[int, float], constant: float) -> str:
-    """``'total' = 'age' + 2 'height' - 3``; of many terms the columns alone."""
-    if len(own) > _MOST_TERMS:
-        largest = sorted(own, key=lambda i: -abs(own[i]))
-        return f"{shown(names[j])} from {listed([shown(names[i]) for i in largest], _MOST_TERMS)}"
-    terms = [(value, f" {shown(names[i])}") for i, value in own.items()] + [(constant, "")]
-    written = ""
-    for value, name in terms:
-        if value == 0 and (name or written):
-            continue
-        size = "" if name and number(abs(value)) == "1" else number(abs(value))
-        sign = ("-" if value < 0 else "") if not written else (" - " if value < 0 else " + ")
-        written += f"{sign}{f'{size}{name}'.strip()}"
-    return f"{shown(names[j])} = {written}"
-
-
-def collinearity_findings(X: Any, names: Sequence[str], weight: Array | None = None) -> list[Finding]:
-    """What to beware of among the columns of a table, in words; nothing of sparse ones."""
-    if sp.issparse(X):
-        return []
-    rows = as_rows(X)
-    if rows.n_rows <= len(names):
-        said = f"There are no more rows ({rows.n_rows:,}) than columns ({len(names):,}): every column is a linear "
-        said += "function of others, and single coefficients cannot be read."
-        return [Finding("warning", "collinear", None, said)]
-    if len(names) > _MOST_COLUMNS:
-        return []
-    found = collinearity(rows, names, weight)
-    inflated = [int(j) for j in np.argsort(-np.nan_to_num(found.inflation)) if found.inflation[j] > _INFLATED]
-    findings = []
-    if found.equations:
-        told = list(found.equations.values())
-        more = [f"and {len(told) - _MOST_EQUATIONS} more"] if len(told) > _MOST_EQUATIONS else []
-        said = f"Linear functions of other columns, which add nothing: {'; '.join(told[:_MOST_EQUATIONS] + more)}."
-        findings.append(Finding("warning", "collinear", None, f"{said} Leave them out to read single coefficients."))
-    if inflated:
-        said = (
-            f"Nearly linear functions of other columns: {quoted([names[j] for j in inflated])} (variance inflation up "
-            f"to {found.inflation[inflated[0]]:,.0f}, condition index {found.condition:,.0f}). Their single "
-            "coefficients are uncertain, even where predictions are good."
-        )
-        findings.append(Finding("note", "collinear", None, said))
-    return findings

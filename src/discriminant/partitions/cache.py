@@ -1,12 +1,12 @@
-"""Tables that can be read from their beginning only, decoded once to Parquet on local disk, while somebody reads them.
+"""Decoded cache: tables that can only be read from the beginning, decoded once to Parquet on local disk.
 
-Text, JSON, workbooks and databases (`tables.open_table`), SVMlight, and streams of Arrow (relations of DuckDB, cursors
-of databases, frames) take longer to parse than to compute with, and a fit reads its rows several times. They are
-written to a folder of our own among the temporary files, which vanishes with the last that reads it, at the end of the
-process, at a signal, and when decoding fails; what a killed process left is removed by the next (`working_folder`).
+Text, JSON, workbooks, databases (`tables.open_table`), SVMlight and Arrow streams (DuckDB relations, database cursors,
+frames) take longer to parse than to compute with, and a fit reads its rows several times. They are written to a
+temporary folder. It is deleted with the last reference to the dataset, when the process exits, on a signal, and if
+decoding fails; a folder left by a killed process is removed the next time (`working_folder`).
 
-Where the types of a column contradict each other, within a text or from one text to the next, the texts are decoded
-again with that column as text, as a table in memory would be.
+If the types of a column differ within a text or between texts, these are decoded again with the column as text, like a
+table in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,46 +26,59 @@ from ..errors import InputError, ParameterError, Setting
 from ..files import working_folder
 from ..results import Finding
 from ..tables import open_table
-from ..tables.schema import whole_labels
-from ..tables.sources import SvmlightReader, TableReader
-from .coding import Written
-from .pieces import LISTED, Opened, kind_of
+from ..tables.labels import whole_labels
+from ..tables.layouts import kind_of
+from ..tables.readers import TableReader
+from ..tables.svmlight import SvmlightReader
+from .coding import SourceFormat
+from .fragments import SPARSE_COLUMNS, DataFile
 
-#: Rows of a row group of what is decoded.
-_ROWS = 1 << 16
+#: Rows of a decoded row group.
+ROW_GROUP_ROWS: Final = 1 << 16
+
+
+class ArrowStream(Protocol):
+    """An object with Arrow data: a relation, a cursor, a frame."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The stream as a capsule."""
+
+
+#: A file to decode, an open file that needs no decoding, or a stream.
+Source: TypeAlias = "str | os.PathLike[str] | DataFile | ArrowStream"
 
 
 class Decoded:
-    """Tables and streams, decoded to Parquet in a temporary folder while this object lives.
+    """Tables and streams decoded to Parquet in a temporary folder, which is deleted with this object.
 
-    ``files`` are what was written, in order; ``written`` is how the texts among them are.
+    ``files`` are the decoded files, in order.
     """
 
-    def __init__(self, sources: Sequence[Any], reading: Mapping[str, Any] | None = None) -> None:
-        self._reading, self._findings, self._skipped = dict(reading or {}), list[Finding](), 0
+    def __init__(self, sources: Sequence[Source], reading: Mapping[str, Any] | None = None) -> None:
+        self._reading, self._findings = dict(reading or {}), list[Finding]()
         self._codes: tuple[str, ...] = ()
         self._decimal = "."
-        #: Of SVMlight: the lowest and the highest column, rows, and values.
+        #: For SVMlight: the lowest and the highest column, and the numbers of rows and values.
         self.columns, self.n_rows, self.n_values = (np.inf, -1), 0, 0
         with ExitStack() as stack:
             self.folder = stack.enter_context(working_folder(Path(tempfile.gettempdir())))
             parts = {number: self._decoded(source, number, {}) for number, source in enumerate(sources)}
             for number, types in _as_text(parts).items():
-                if not isinstance(sources[number], Opened):
+                if not isinstance(sources[number], DataFile):
                     for file in parts[number]:
                         os.remove(file.path)
                     parts[number] = self._decoded(sources[number], number, types)
             self.files = [file for number in parts for file in parts[number]]
             weakref.finalize(self, stack.pop_all().close)
 
-    def written(self, label: str) -> Written:
-        """How the texts are written."""
+    def format(self, label: str) -> SourceFormat:
+        """The format of the texts."""
         codes, row_bytes = tuple(self._codes), 16 * -(-self.n_values // max(self.n_rows, 1))
-        return Written(label, codes, self._decimal, tuple(self._findings), self._skipped, row_bytes)
+        return SourceFormat(label, codes, self._decimal, tuple(self._findings), row_bytes)
 
-    def _decoded(self, source: Any, number: int, types: Mapping[str, str]) -> list[Opened]:
-        """The files of one source; what can be read where it stands stays there."""
-        if isinstance(source, Opened):
+    def _decoded(self, source: Source, number: int, types: Mapping[str, str]) -> list[DataFile]:
+        """The decoded files of one source."""
+        if isinstance(source, DataFile):
             return [source]
         label, batches = self._opened(source, types)
         paths, writer, last = list[str](), None, None
@@ -76,41 +89,40 @@ class Decoded:
                         writer.close()
                     paths.append(str(self.folder / f"{number:06}-{len(paths):04}.parquet"))
                     writer, last = _writer(paths[-1], batch.schema), batch.schema
-                writer.write_table(batch, row_group_size=_ROWS)
+                writer.write_table(batch, row_group_size=ROW_GROUP_ROWS)
             if writer is not None:
                 writer.close()
         except OSError as error:
             with suppress(Exception):
                 writer.close()  # type: ignore[union-attr]
             raise InputError(
-                f"{label} cannot be decoded to {str(self.folder)!r}: {error.strerror or error}. Make room, or set "
-                "TMPDIR to a folder that has more."
+                f"{label} cannot be decoded to {str(self.folder)!r}: {error.strerror or error}. Free some space, "
+                "or set TMPDIR to another folder."
             ) from error
         except BaseException:
             with suppress(Exception):
                 writer.close()  # type: ignore[union-attr]
             raise
-        return [Opened.of(path, label) for path in paths]
+        return [DataFile.open(path, label) for path in paths]
 
-    def _opened(self, source: Any, types: Mapping[str, str]) -> tuple[str, Iterable[Any]]:
-        """How messages call a source, and its rows in batches."""
+    def _opened(self, source: Source, types: Mapping[str, str]) -> tuple[str, Iterable[pa.Table]]:
+        """The name of a source in messages, and its rows in batches."""
         if not isinstance(source, (str, os.PathLike)):
-            return "<stream>", _streamed(source)
+            return "<stream>", _batches(source)
         table = open_table(source, **self._reading | {"types": {**self._reading.get("types", {}), **types} or None})
         if isinstance(table, SvmlightReader):
-            return table.label, self._listed(table)
-        return table.label, self._noted(table)
+            return table.label, self._sparse_batches(table)
+        return table.label, self._table_batches(table)
 
-    def _noted(self, table: TableReader) -> Iterator[Any]:
-        yield from table.batches(_ROWS)
-        if table.dialect is not None and not self._codes:
-            self._codes, self._decimal = tuple(table.dialect.missing), table.dialect.decimal
+    def _table_batches(self, table: TableReader) -> Iterator[pa.Table]:
+        yield from table.batches(ROW_GROUP_ROWS)
+        if table.missing_codes and not self._codes:
+            self._codes, self._decimal = table.missing_codes, table.decimal
         self._findings += [finding for finding in table.findings if finding not in self._findings]
-        self._skipped += table.skipped
 
-    def _listed(self, table: SvmlightReader) -> Iterator[Any]:
+    def _sparse_batches(self, table: SvmlightReader) -> Iterator[pa.Table]:
         """The rows of SVMlight as lists of columns and values."""
-        for batch in table.batches(_ROWS):
+        for batch in table.batches(ROW_GROUP_ROWS):
             X = batch.X.tocsr()
             if X.nnz:
                 lowest, highest = self.columns
@@ -118,39 +130,39 @@ class Decoded:
             self.n_rows, self.n_values = self.n_rows + X.shape[0], self.n_values + X.nnz
             offsets = pa.array(X.indptr.astype(np.int32))
             lists = (pa.ListArray.from_arrays(offsets, pa.array(own)) for own in (X.indices.astype(np.int32), X.data))
-            yield pa.table(dict(zip(LISTED, (pa.array(whole_labels(batch.y)), *lists), strict=True)))
+            yield pa.table(dict(zip(SPARSE_COLUMNS, (pa.array(whole_labels(batch.y)), *lists), strict=True)))
 
 
-def _writer(path: str, schema: Any) -> Any:
+def _writer(path: str, schema: pa.Schema) -> pa.parquet.ParquetWriter:
     import pyarrow.parquet as parquet  # slow to load
 
     try:
         return parquet.ParquetWriter(path, schema, compression="none")
     except pa.ArrowException as error:
-        raise InputError(f"The rows cannot be kept on disk: {error}. Leave out the column of that type.") from error
+        raise InputError(f"A column cannot be decoded to Parquet: {error}. Drop the column of this type.") from error
 
 
-def is_stream(source: Any) -> bool:
-    """Whether this is something whose rows come as a stream of Arrow: a relation, a cursor, a frame."""
+def is_stream(source: object) -> bool:
+    """Whether this is an object with a stream of Arrow data: a relation, a cursor, a frame."""
     names = ("__arrow_c_stream__", "fetch_record_batch", "fetch_arrow_reader")
     return not isinstance(source, (str, bytes, os.PathLike)) and any(hasattr(source, name) for name in names)
 
 
-def _streamed(source: Any) -> Iterator[Any]:
+def _batches(source: ArrowStream | DataFile) -> Iterator[pa.Table]:
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
     else:
-        reader = getattr(source, "fetch_record_batch", None) or source.fetch_arrow_reader
-        reader = reader()
+        name = "fetch_record_batch" if hasattr(source, "fetch_record_batch") else "fetch_arrow_reader"
+        reader = getattr(source, name)()
     try:
         for batch in reader:
             yield pa.Table.from_batches([batch])
     except pa.ArrowException as error:
-        raise InputError(f"The stream of rows broke off: {str(error).splitlines()[0]}. Check the query.") from error
+        raise InputError(f"The stream of rows failed: {str(error).splitlines()[0]}. Check the query.") from error
 
 
-def _as_text(parts: Mapping[int, Sequence[Opened]]) -> dict[int, dict[str, str]]:
-    """The columns of each source that have to be read as text, since they are not of one kind throughout."""
+def _as_text(parts: Mapping[int, Sequence[DataFile]]) -> dict[int, dict[str, str]]:
+    """The columns of each source that have to be read as text, because their type differs elsewhere."""
     kinds: dict[str, set[str]] = {}
     for file in (file for files in parts.values() for file in files):
         for name, kind in file.types.items():
@@ -165,8 +177,10 @@ def _as_text(parts: Mapping[int, Sequence[Opened]]) -> dict[int, dict[str, str]]
 
 
 def check_reading(reading: Mapping[str, Any] | None) -> None:
-    """Refuse options of reading that `open_table` does not have."""
-    known = ("table", "delimiter", "encoding", "header", "quote", "decimal", "missing_codes", "types", "on_ragged")
+    """Raise a `ParameterError` for options that `open_table` does not have."""
+    known = ("table", "delimiter", "encoding", "header", "quote", "decimal", "missing_codes", "types")
     for name in reading or ():
         if name not in known:
-            raise ParameterError(Setting("reading"), f" has options of open_table, {', '.join(known)}; got {name!r}.")
+            raise ParameterError(
+                Setting("reading"), f" must have options of open_table, {', '.join(known)}, got {name!r}."
+            )

@@ -1,15 +1,17 @@
-"""How the columns of a dataset are coded: levels, missing values and labels, learned in a pass over its rows.
+"""Coding of the columns and labels of a dataset, learned in passes over its rows.
 
-What is decided is what `tables.training` decides of a table in memory: the same learner asks statistics of the columns
-(`tables.passes`) in the place of the columns. Labels, and weights if there are any, are read first, as they are narrow:
-which rows have a class, and which classes are left out, has to be known before levels are counted.
+The labels are counted first, to know which rows have a class and which classes are dropped. A stratified sample of the
+rows then gives the types of the columns, as all rows do for a table in memory (`tables.training`), and one more pass
+counts levels, missing values, ranges and means (`tables.counting`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,45 +19,50 @@ import pyarrow as pa
 from ..arrays import Array
 from ..errors import ColumnError, InputError, Setting
 from ..results import Finding, quoted
-from ..tables.delimited import MISSING_CODES
-from ..tables.passes import PassFacts, RowPart
-from ..tables.schema import Column, Schema, Target, complete_rows, is_numeric, raw_labels
-from ..tables.sources import is_text, without_views
-from ..tables.training import (
-    ColumnLearner,
-    LearningOptions,
-    fewest_rows,
-    first_reading,
-    incomplete_left_out,
-    learn_target,
-)
-from .pieces import LISTED, Piece
+from ..tables.classes import learn_target
+from ..tables.column import Column
+from ..tables.counting import Counts, SampledFacts, uniform_of_rows
+from ..tables.dialect import MISSING_CODES
+from ..tables.facts import TableFacts
+from ..tables.labels import Target, raw_labels
+from ..tables.layouts import TEXT, cast, is_text, kind_of, value_type, without_views
+from ..tables.learning import ColumnLearner, LearningOptions, incomplete_rows, unsupported_type
+from ..tables.schema import Schema
+from ..tables.values import complete_rows, missing_refused
+from .fragments import SPARSE_COLUMNS, Batch, Partition, batches_of
 
-#: Batches of columns that are learned from.
-_ROWS = 1 << 15
+if TYPE_CHECKING:
+    from .dataset import PartitionedRows
+
+#: Rows per batch in passes that learn the coding.
+BATCH_ROWS: Final = 1 << 15
+#: Rows of the sample: what it does not show concerns few rows; 30 columns of it are examined in 0.1 s.
+MAX_SAMPLE_ROWS: Final = 50_000
+#: Memory of the sample, at 16 bytes per value.
+MAX_SAMPLE_BYTES: Final = 1 << 25
+_BYTES_PER_VALUE: Final = 16
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Written:
-    """How the files of a dataset are written, as far as it matters to what their columns mean.
+class SourceFormat:
+    """The format of the files of a dataset, as far as it concerns the meaning of values.
 
-    ``codes`` are the texts that stand for missing values, none where files have types, ``label`` is how messages call
-    the dataset.
+    ``codes`` are the missing-value codes, empty if files have types, ``label`` is the name of the dataset in messages.
     """
 
     label: str = "the dataset"
     codes: tuple[str, ...] = ()
     decimal: str = "."
     findings: tuple[Finding, ...] = ()
-    #: Lines of text that were left out.
-    skipped: int = 0
-    #: What a row of SVMlight takes in memory, about.
+    #: Approximate memory of a row of SVMlight.
     row_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Learned:
-    """How rows are coded, what is worth knowing of them, how many were left out, and for gaps in which columns."""
+    """The coding of rows, the findings, how many rows are dropped, and the columns that must be complete."""
 
     schema: Schema
     findings: tuple[Finding, ...]
@@ -63,9 +70,17 @@ class Learned:
     complete: tuple[Column, ...] = ()
 
 
+class _Selected(NamedTuple):
+    """The selected rows of a batch, their numbers in the dataset, and their class codes."""
+
+    table: pa.Table
+    numbers: Array
+    classes: Array
+
+
 @dataclass(frozen=True)
-class Choosing:
-    """Which rows of a batch are coded: those with a class, where that is known, and with no gap where that matters."""
+class RowFilter:
+    """Selects the rows of a batch with a class, and without missing values in the ``complete`` columns."""
 
     target: Schema | None = None
     complete: tuple[Column, ...] = ()
@@ -73,219 +88,190 @@ class Choosing:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are looked at."""
+        """The columns on which the selection depends."""
         return (*([self.label] if self.label else ()), *(column.name for column in self.complete))
 
     @property
     def label(self) -> str | None:
-        """The column of labels, None where they do not matter; that of SVMlight has no name of its own."""
+        """The column of labels, None if they are not needed."""
         if self.target is None or self.target.target is None:
             return None
-        return self.target.target.name or LISTED[0]
+        return self.target.target.name or SPARSE_COLUMNS[0]
 
-    def __call__(self, batch: Any) -> tuple[Array | None, Array | None]:
-        """Which rows are chosen, None for all, and the class codes of these, None where classes are not known."""
-        wanted, classes = np.ones(batch.num_rows, dtype=bool), None
+    def __call__(self, batch: Batch) -> tuple[Array | None, Array | None]:
+        """A mask of the selected rows, None for all, and their class codes, None if classes are not known."""
+        mask, classes = np.ones(batch.num_rows, dtype=bool), None
         if self.target is not None and self.label is not None:
             classes = self.target.class_codes(batch.column(self.label))
-            wanted &= classes >= 0
+            mask &= classes >= 0
         if self.complete:
-            table = without_views(pa.Table.from_batches([batch]))
-            wanted &= complete_rows(self.complete, table, self.codes, refuse=False)
-        if wanted.all():
+            mask &= complete_rows(self.complete, without_views(batch), self.codes, refuse=False)
+        if mask.all():
             return None, classes
-        return wanted, None if classes is None else classes[wanted]
+        return mask, None if classes is None else classes[mask]
+
+    def selected(self, partition: Partition, columns: Sequence[str], rows: int) -> Iterator[_Selected]:
+        """The selected rows of a partition, batch by batch."""
+        for _, start, batch in batches_of(partition, tuple(dict.fromkeys((*columns, *self.columns))), rows):
+            mask, classes = self(batch)
+            numbers = np.arange(batch.num_rows) if mask is None else np.flatnonzero(mask)
+            table = without_views(batch).select(list(columns))
+            table = table if mask is None else table.filter(pa.array(mask))
+            yield _Selected(table, start + numbers, np.zeros(len(numbers), np.int32) if classes is None else classes)
 
 
 @dataclass(frozen=True)
-class _Statistics:
-    """From a span to statistics of some of its columns."""
+class _Scan(Generic[R]):
+    """From a partition to the result of a function of its selected rows; small, so that it can be sent to workers."""
 
-    wanted: Mapping[str, Any]
-    choosing: Choosing
-    weight: str | None
-    batches: Callable[[Sequence[Piece], Sequence[str], int], Iterator[tuple[Piece, int, Any]]]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are read."""
-        beside = () if self.weight is None else (self.weight,)
-        return tuple(dict.fromkeys((*self.wanted, *self.choosing.columns, *beside)))
-
-    def __call__(self, span: tuple[Piece, ...]) -> dict[str, Any]:
-        found = {name: empty.fresh() for name, empty in self.wanted.items()}
-        for _, start, batch in self.batches(span, self.columns, _ROWS):
-            chosen, classes = self.choosing(batch)
-            numbers = np.arange(start, start + batch.num_rows)
-            if chosen is not None:
-                batch, numbers = batch.filter(pa.array(chosen)), numbers[chosen]
-            if not numbers.size:
-                continue
-            weight = None if self.weight is None else np.asarray(batch.column(self.weight).cast(pa.float64()))
-            part, table = RowPart(numbers, weight, classes), without_views(pa.Table.from_batches([batch]))
-            for name, statistic in found.items():
-                statistic.update(table[name].combine_chunks(), part)
-        return found
-
-
-@dataclass(frozen=True)
-class _LabelCounts:
-    """From a span to the rows of each label as it is written; None is the label of those that have none."""
-
-    target: str
-    batches: Callable[[Sequence[Piece], Sequence[str], int], Iterator[tuple[Piece, int, Any]]]
+    function: Callable[[Iterator[_Selected]], R]
+    read: tuple[str, ...]
+    row_filter: RowFilter = RowFilter()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column that is read."""
-        return (self.target,)
+        """The columns to read."""
+        return tuple(dict.fromkeys((*self.read, *self.row_filter.columns)))
 
-    def __call__(self, span: tuple[Piece, ...]) -> dict[Any, int]:
-        found: dict[Any, int] = {}
-        for _, _, batch in self.batches(span, [self.target], 4 * _ROWS):
-            for value, rows in zip(*_value_counts(batch.column(self.target)), strict=True):
-                found[value] = found.get(value, 0) + rows
-        return found
+    def __call__(self, partition: Partition) -> R:
+        return self.function(self.row_filter.selected(partition, self.read, BATCH_ROWS))
 
 
-def _value_counts(values: Any) -> tuple[list[Any], list[int]]:
-    """The different values, NaN as None, and how many rows have each."""
-    counts = values.value_counts()
-    different = counts.field(0)
-    if pa.types.is_dictionary(different.type):
-        different = different.dictionary_decode()
-    return [None if value != value else value for value in different.to_pylist()], counts.field(1).to_pylist()
+def _count_rows(parts: Iterator[_Selected]) -> int:
+    return sum(len(part.numbers) for part in parts)
 
 
-class Learning:
-    """Learns how the rows of a dataset are coded."""
+def _count_labels(name: str, parts: Iterator[_Selected]) -> Counter[Any]:
+    """The rows of each label; None is the label of rows without one."""
+    found: Counter[Any] = Counter()
+    for part in parts:
+        counts = part.table[name].combine_chunks().value_counts()
+        labels, rows = counts.field(0), counts.field(1).to_pylist()
+        labels = labels.dictionary_decode() if pa.types.is_dictionary(labels.type) else labels
+        for label, n in zip(labels.to_pylist(), rows, strict=True):
+            found[None if label != label else label] += n
+    return found
 
-    def __init__(self, rows: Any, options: LearningOptions, batches: Any) -> None:
-        self.rows, self.options, self.batches = rows, options, batches
-        self.written: Written = rows.written
+
+def _sample_rows(shares: Array, parts: Iterator[_Selected]) -> list[tuple[pa.Table, Array]]:
+    """A sample with the given share of each class, and its class codes."""
+    found = []
+    for part in parts:
+        is_sampled = uniform_of_rows(part.numbers) < shares[part.classes]
+        if is_sampled.any():
+            found.append((part.table.filter(pa.array(is_sampled)), part.classes[is_sampled]))
+    return found
+
+
+def _count_values(empty: Mapping[str, Counts], weight: str | None, parts: Iterator[_Selected]) -> dict[str, Counts]:
+    """The counts of some columns."""
+    found = {name: counts.fresh() for name, counts in empty.items()}
+    for table, numbers, _ in parts:
+        if table.num_rows:
+            weights = None if weight is None else np.asarray(table[weight].cast(pa.float64()))
+            for name, counts in found.items():
+                counts.update(table[name].combine_chunks(), weights, int(numbers[0]))
+    return found
+
+
+class CodingLearner:
+    """Learns the coding of the rows of a dataset."""
+
+    def __init__(self, rows: PartitionedRows, options: LearningOptions) -> None:
+        self.rows, self.options = rows, options
+        self.format: SourceFormat = rows.format
         self.types = {name: rows.types[name] for name in rows.roles.features}
         for name in (*options.drop, *options.types):
             if name not in rows.types:
-                raise ColumnError(f"{self.written.label} has no column {name!r}. Columns: {quoted(rows.types, 20)}.")
-        for name, kind in self.types.items():
-            if rows.schema is None:
-                self._refuse_unusable(name, kind)
-
-    def _refuse_unusable(self, name: str, kind: Any) -> None:
-        usable = (is_text, is_numeric, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_null)
-        if name not in self.options.drop and not any(test(kind) for test in usable):
-            said = f"Column {name!r} holds {kind}: expected numbers, text or true and false. Leave it out with "
-            raise ColumnError(said, Setting("drop", [name]), ".")
+                raise ColumnError(f"{self.format.label} has no column {name!r}. Columns: {quoted(rows.types, 20)}.")
+        for name, kind in self.types.items() if rows.schema is None else ():
+            is_known = kind_of(kind) in ("number", "boolean", "text") or pa.types.is_temporal(kind)
+            if not (is_known or pa.types.is_null(kind) or name in options.drop):
+                raise unsupported_type(name, kind)
 
     def columns(self) -> Learned:
-        """The coding of the columns by all rows, whatever their labels are."""
+        """The coding of the columns by all rows, whatever their labels."""
         if self.rows.schema is not None:
-            return Learned(self.rows.schema, self.written.findings)
-        learner = self._learner(Choosing(), self.rows.n_rows)
-        schema = Schema(
-            learner.learn(list(self.types)), None, self.options.missing, self.written.codes or MISSING_CODES
-        )
-        return Learned(schema, (*self.written.findings, *learner.findings))
+            return Learned(self.rows.schema, self.format.findings)
+        learner = self._learner(RowFilter(), self.rows.n_rows, np.array([self.rows.n_rows]))
+        columns = learner.learn(list(self.types))
+        schema = Schema(columns, None, self.options.missing, self.format.codes or MISSING_CODES)
+        return Learned(schema, (*self.format.findings, *learner.findings))
 
     def table(self) -> Learned:
-        """The coding of the columns and of the labels, by the rows that have one."""
-        target, n_rows, findings = self._target()
+        """The coding of the columns and of the labels, by the labelled rows."""
+        target, rows_of_class, findings = self._target()
+        n_rows = int(rows_of_class.sum())
         if self.rows.schema is not None:  # sparse rows
             schema = replace(self.rows.schema, target=replace(target, name=None))
-            return Learned(schema, (*self.written.findings, *findings), self.rows.n_rows - n_rows)
-        codes = self.written.codes or MISSING_CODES
-        choosing = Choosing(Schema((), target, missing_codes=codes), codes=self.written.codes)
+            return Learned(schema, (*self.format.findings, *findings), self.rows.n_rows - n_rows)
+        codes = self.format.codes or MISSING_CODES
+        row_filter = RowFilter(Schema((), target, missing_codes=codes), codes=self.format.codes)
         while True:
-            learner = self._learner(choosing, n_rows)
+            learner = self._learner(row_filter, n_rows, rows_of_class)
             columns = learner.learn(list(self.types))
-            gaps = self._gaps(columns)
-            if not gaps:
+            incomplete = tuple(column for column in columns if column.dropped is None and column.missing)
+            if not incomplete or self.options.missing == "indicator":
                 break
-            choosing = replace(choosing, complete=(*choosing.complete, *gaps))
-            before, n_rows = n_rows, self._rows_of(choosing)
-            findings.append(incomplete_left_out(before - n_rows, n_rows, self.written.label))
+            if self.options.missing == "refuse":
+                raise InputError(*missing_refused(incomplete[0].name, incomplete[0].missing))
+            row_filter = replace(row_filter, complete=(*row_filter.complete, *incomplete))
+            before, n_rows = n_rows, sum(self._run(_Scan(_count_rows, (), row_filter)))
+            findings.append(incomplete_rows(before - n_rows, n_rows, self.format.label))
         schema = Schema(columns, target, self.options.missing, codes)
-        found = (*self.written.findings, *findings, *learner.findings)
-        return Learned(schema, found, self.rows.n_rows - n_rows, choosing.complete)
+        found = (*self.format.findings, *findings, *learner.findings)
+        return Learned(schema, found, self.rows.n_rows - n_rows, row_filter.complete)
 
-    def _gaps(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """The columns that have gaps, if these matter; refused where they are to be."""
-        matters = self.options.missing != "indicator"
-        gaps = tuple(column for column in columns if matters and column.dropped is None and column.missing)
-        if gaps and self.options.missing == "refuse":
-            raise InputError(
-                f"Column {gaps[0].name!r} has {gaps[0].missing:,} missing values, and missing values are refused. "
-                "Fill them in, leave the column out, or choose ", Setting("missing", "indicator"), ".",
-            )  # fmt: skip
-        return gaps
-
-    def _target(self) -> tuple[Target, int, list[Finding]]:
-        """The classes, how many rows have one, and what was found."""
-        name, counts, options = self.rows.roles.target, dict[Any, int](), self.options
+    def _target(self) -> tuple[Target, Array, list[Finding]]:
+        """The classes, the rows of each, and the findings about them."""
+        name, counts = self.rows.roles.target, Counter[Any]()
         if name is None:
             columns = f". Columns: {quoted(self.rows.types, 20)}."
-            raise ColumnError("Name the target, the column of classes, with ", Setting("target"), columns)
-        for part in self._run(_LabelCounts(name, self.batches)):
-            for value, rows in part.items():
-                counts[value] = counts.get(value, 0) + rows
+            raise ColumnError("The target is not given. Give the column of classes with ", Setting("target"), columns)
+        for part in self._run(_Scan(partial(_count_labels, name), (name,))):
+            counts.update(part)
         if not counts:
-            raise InputError(f"{self.written.label} has columns but no rows. Give at least one row.")
-        kind = self.rows.types[name]
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            raise InputError(f"{self.format.label} has columns but no rows. Give at least one row.")
+        kind = value_type(self.rows.types[name])
         values = without_views(pa.table({name: pa.array(list(counts), kind)}))[name]
-        labels, present = raw_labels(values, name, self.written.codes)
-        each = np.array(list(counts.values()))
-        n_missing, each = int(each[~present].sum()), each[present]
+        labels, present = raw_labels(values, name, self.format.codes)
+        rows = np.array(list(counts.values()))
+        n_missing, rows = int(rows[~present].sum()), rows[present]
         findings, left_out = list[Finding](), tuple[Any, ...]()
-        as_written = name in options.types
         while True:
-            target, classes, found = learn_target(
-                labels, name, self.written.label, options, n_missing, as_written, each
-            )
+            target, classes, found = learn_target(labels, name, self.format.label, self.options, n_missing, rows)
             if not target.left_out:
-                return replace(target, left_out=left_out), int(each.sum()), findings + found
-            findings += [finding for finding in found if finding.kind in ("class left out", "target missing")]
+                return replace(target, left_out=left_out), np.bincount(classes, rows), findings + found
+            findings += [finding for finding in found if finding.kind in ("rare class", "missing target")]
             left_out, n_missing, wanted = (*left_out, *target.left_out), 0, classes >= 0
-            labels, each = labels[wanted], each[wanted]
+            labels, rows = labels[wanted], rows[wanted]
 
-    def _learner(self, choosing: Choosing, n_rows: int) -> ColumnLearner:
-        options, codes, weight = self.options, self.written.codes, self.rows.roles.weight
+    def _learner(self, row_filter: RowFilter, n_rows: int, rows_of_class: Array) -> ColumnLearner:
+        options, codes, weight = self.options, self.format.codes, self.rows.roles.weight
         types = {name: kind for name, kind in self.types.items() if name not in options.drop}
-        first = {name: first_reading(name, kind, codes, options) for name, kind in types.items()}
-        readings = {name: column for name, column in first.items() if column is not None}
+        plain = {name: TEXT if is_text(kind) else kind for name, kind in types.items()}
+        most = min(MAX_SAMPLE_ROWS, MAX_SAMPLE_BYTES // (_BYTES_PER_VALUE * max(len(types), 1)))
+        shares = most / len(rows_of_class) / np.maximum(rows_of_class, 1)
+        # A part without rows, so that an empty sample has columns.
+        empty = pa.table({name: pa.array([], kind) for name, kind in plain.items()})
+        parts, classes = [empty], [np.empty(0, dtype=np.int32)]
+        for found in self._run(_Scan(partial(_sample_rows, shares), tuple(types), row_filter)):
+            for table, own in found:
+                parts.append(cast(table, plain))
+                classes.append(own)
 
-        def read(wanted: Mapping[str, Any]) -> Mapping[str, Any]:
-            total = {name: empty.fresh() for name, empty in wanted.items()}
-            for part in self._run(_Statistics(wanted, choosing, weight, self.batches)):
-                for name, statistic in part.items():
-                    total[name].merge(statistic)
+        def count(wanted: Mapping[str, Counts]) -> Mapping[str, Counts]:
+            total = {name: counts.fresh() for name, counts in wanted.items()}
+            read = (*wanted, *([] if weight is None else [weight]))
+            for part in self._run(_Scan(partial(_count_values, wanted, weight), read, row_filter)):
+                for name, counts in part.items():
+                    total[name].merge(counts)  # type: ignore[arg-type]
             return total
 
-        facts = PassFacts(read, readings, types, n_rows, codes, fewest_rows(options, n_rows), weight is not None)
-        return ColumnLearner(facts, codes, options, self.written.decimal)
+        known = None if row_filter.target is None else np.concatenate(classes)
+        sample = TableFacts(pa.concat_tables(parts).combine_chunks(), codes, known, None)
+        facts = SampledFacts(sample, types, n_rows, count, weight is not None)
+        return ColumnLearner(facts, codes, options, self.format.decimal)
 
-    def _rows_of(self, choosing: Choosing) -> int:
-        return sum(self._run(_ChosenRows(choosing, self.batches)))
-
-    def _run(self, task: Any) -> Iterator[Any]:
-        return iter(self.rows.watched.in_order(task, self.rows.spans))
-
-
-@dataclass(frozen=True)
-class _ChosenRows:
-    """From a span to how many of its rows are chosen."""
-
-    choosing: Choosing
-    batches: Callable[[Sequence[Piece], Sequence[str], int], Iterator[tuple[Piece, int, Any]]]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are read."""
-        return self.choosing.columns
-
-    def __call__(self, span: tuple[Piece, ...]) -> int:
-        n_rows = 0
-        for _, _, batch in self.batches(span, self.columns, _ROWS):
-            chosen, _ = self.choosing(batch)
-            n_rows += batch.num_rows if chosen is None else int(np.count_nonzero(chosen))
-        return n_rows
+    def _run(self, task: _Scan[R]) -> Iterator[R]:
+        return iter(self.rows.watched.in_order(task, self.rows.partitions))

@@ -1,4 +1,4 @@
-"""Whether a table fits into memory: what its files would take once they are decoded, and what there is."""
+"""Whether a table fits into memory: the decoded size of its files, and the available memory."""
 
 from __future__ import annotations
 
@@ -6,40 +6,39 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
-from .pieces import Opened, is_partitioned
+from ..tables.files import COMPRESSIONS
+from .fragments import DataFile, has_fragments
 
-#: A table in memory is held as columns, as coded rows, and in part while it is worked with.
-_TIMES = 3
-#: What packed text takes when it is unpacked.
-_PACKED = 5
-_PACKED_ENDINGS = (".gz", ".bz2", ".zst", ".zstd")
-#: Where the system does not tell.
-_USUAL_MEMORY = 4 << 30
+#: Memory of a table in units of its decoded size: as columns, as coded rows, and in part for computations.
+MEMORY_FACTOR: Final = 3
+#: Size of decompressed text in units of the compressed file.
+DECOMPRESSION_FACTOR: Final = 5
+#: Available memory if the system does not report it.
+DEFAULT_MEMORY: Final = 4 << 30
+_LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
 
 def decoded_bytes(paths: Sequence[str]) -> int:
-    """What the columns of files take when they are decoded, about: 8 bytes a value, or the size of their text."""
-    whole = 0
+    """The approximate size of the decoded columns of files: 8 bytes per value, or the size of their text."""
+    total = 0
     for path in paths:
-        if is_partitioned(path):
-            file = Opened.of(path)
-            whole += 8 * sum(file.counts) * len(file.types)
+        if has_fragments(path):
+            file = DataFile.open(path)
+            total += 8 * sum(file.counts) * len(file.types)
         else:
-            whole += os.path.getsize(path) * (_PACKED if path.endswith(_PACKED_ENDINGS) else 1)
-    return whole
+            total += os.path.getsize(path) * (DECOMPRESSION_FACTOR if Path(path).suffix in COMPRESSIONS else 1)
+    return total
 
 
 def available_bytes() -> int:
-    """The memory that this process may still take, by the system and by the limits of its group."""
-    found = [_USUAL_MEMORY]
+    """The memory available to this process, by the system and by the limits of its control group."""
+    found = [DEFAULT_MEMORY]
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         found = [1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1])]
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
+    for limit, used in _LIMITS:
         with suppress(OSError, ValueError):
             group = Path("/sys/fs/cgroup")
             found.append(int((group / limit).read_text()) - int((group / used).read_text()))
@@ -47,5 +46,5 @@ def available_bytes() -> int:
 
 
 def fits(paths: Sequence[str], memory: int | None = None) -> bool:
-    """Whether files fit into memory with all that is made of them: a third of ``memory``, by default what is there."""
-    return _TIMES * decoded_bytes(paths) <= (available_bytes() if memory is None else memory)
+    """Whether files fit into ``memory``, by default the available memory, with all that is computed from them."""
+    return MEMORY_FACTOR * decoded_bytes(paths) <= (available_bytes() if memory is None else memory)

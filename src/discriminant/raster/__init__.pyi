@@ -1,14 +1,17 @@
 """Everything public for images, and where it is defined."""
 
-from .accuracy import AreaAdjusted, MapAccuracy, MapAssessment, area_adjusted_accuracy, assess_map, map_accuracy
-from .areas import Areas, LabelImage, open_areas
+from .accuracy import MapAccuracy, MapAssessment, assess_map, map_accuracy
+from .areas import Areas, open_areas
+from .bands import Band, bands_like, refuse_other_bands
 from .class_map import ClassMap, Legend, LegendEntry, class_pixels, legend_of_file, make_legend, read_class_map
-from .classify import classify_image
-from .design import SampleDesign, allocate, draw_design, sample_size
+from .classify import MapOptions, classify_image
+from .design import DesignSize, SampleDesign, allocate, draw_design, sample_size
 from .groups import AreaGroups, area_groups
-from .image import Band, Image, bands_like, open_image, refuse_other_bands
+from .image import Image, open_image
+from .label_image import LabelImage
 from .models import (
     HeldOutAccuracy,
+    MapRule,
     cross_validate_areas,
     fit_image_model,
     held_out_accuracy,
@@ -17,6 +20,7 @@ from .models import (
 )
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
+from .stratified import AreaAdjusted, area_adjusted_accuracy
 
 __all__ = [
     "AreaAdjusted",
@@ -27,6 +31,7 @@ __all__ = [
     "ClassPair",
     "ClassSeparability",
     "ClassStatistics",
+    "DesignSize",
     "HeldOutAccuracy",
     "Image",
     "LabelImage",
@@ -34,6 +39,8 @@ __all__ = [
     "LegendEntry",
     "MapAccuracy",
     "MapAssessment",
+    "MapOptions",
+    "MapRule",
     "SampleDesign",
     "SampleOrigin",
     "Samples",

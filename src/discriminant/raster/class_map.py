@@ -1,4 +1,4 @@
-"""Class maps: what their codes stand for, with names and colours, rejected pixels and no value; and what they count."""
+"""Class maps: legends with codes, names and colours, and the pixels and area of each class."""
 
 from __future__ import annotations
 
@@ -6,52 +6,59 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import label_array
-from ..engine import side_by_side
+from ..engine import parallel_map
 from ..errors import InputError, LabelError, ParameterError, Setting
-from ..results import Finding, Result, aligned, columns_of, jsonable, percent, plain, records_of, told_findings
+from ..results import Finding, Result, aligned, columns_of, jsonable, percent, plain, printed_findings, records_of
 from .colours import class_colours, hex_colour, rgb
-from .ground import PixelAreas, pixel_areas
-from .image import Array, Image, Paths, open_image, opened
+from .coordinates import PixelAreas, pixel_areas
+from .image import Image, Paths, open_image, opened
 
-REJECTED = "rejected"
-#: The tag of a GeoTIFF that holds the classes, and the one that holds the code of rejected pixels.
+if TYPE_CHECKING:
+    from affine import Affine
+    from rasterio.windows import Window
+
+REJECTED: Final = "rejected"
+#: Tags of a GeoTIFF with the classes by code, and with the code of rejected pixels.
 CLASSES_TAG, REJECTED_TAG = "CLASSES", "REJECTED"
+#: Largest code of a class, so that nodata and rejected pixels have codes in uint16, too.
+MAX_CODE: Final = 65_000
 
 _REJECT_COLOUR = "#767676"
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-#: Characters that XML cannot hold.
+#: Characters that are not allowed in XML.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _QGIS_HEADER = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
-#: Columns of GDAL's attribute table: name, type (0 whole number, 2 text) and what they are for, by GDAL's numbers.
+#: Columns of GDAL's attribute table: name, type (0 integer, 2 text) and usage, by GDAL's numbers.
 _ATTRIBUTES = (("Value", 0, 5), ("Class", 2, 2), ("Red", 0, 6), ("Green", 0, 7), ("Blue", 0, 8))
 
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """A code of a map, its class, and the colour it is drawn in.
+    """A code of a map with its class and colour.
 
     Parameters
     ----------
     code : int
-        The value of the pixels that are of it.
+        The value of the pixels of the class.
     label : object
-        The class, as the model has it: text or a number.
+        The class, as in the model: text or a number.
     colour : str
         Written ``#RRGGBB``.
 
     See Also
     --------
-    Legend : Several of them.
-    legend_of_file : Reads those of a map that is on disk.
+    Legend : The codes of a map.
+    legend_of_file : Reads the legend of a map.
 
     Examples
     --------
@@ -76,15 +83,15 @@ class Legend:
     Parameters
     ----------
     classes : tuple of LegendEntry
-        A code, name and colour for each class.
+        Code, name and colour of each class.
     nodata : int
-        The code of pixels without a value; no class has it.
+        The code of pixels without a value, different from all others.
     rejected : LegendEntry, optional
-        The code of pixels that were not given any class.
+        The code of rejected pixels.
 
     See Also
     --------
-    make_legend : Chooses codes and colours.
+    make_legend : Assigns codes and colours.
     legend_of_file : Reads the legend of a map.
 
     Examples
@@ -100,21 +107,21 @@ class Legend:
 
     @property
     def entries(self) -> tuple[LegendEntry, ...]:
-        """The classes, and the rejected pixels last."""
+        """The classes, followed by rejected pixels."""
         return self.classes if self.rejected is None else (*self.classes, self.rejected)
 
     @property
     def names(self) -> dict[int, Any]:
-        """What each code stands for."""
+        """The class of each code."""
         return {entry.code: entry.label for entry in self.entries}
 
     @property
     def dtype(self) -> str:
-        """The smallest type that holds all codes."""
+        """The smallest type that can hold all codes."""
         return "uint8" if max(self.nodata, *(entry.code for entry in self.entries)) <= 255 else "uint16"
 
     @property
-    def codes(self) -> np.ndarray[Any, Any]:
+    def codes(self) -> Array:
         """The code of each class."""
         return np.array([entry.code for entry in self.classes], dtype=self.dtype)
 
@@ -125,32 +132,32 @@ class Legend:
         return {self.nodata: (0, 0, 0, 0), **table}
 
     def tags(self) -> dict[str, str]:
-        """The legend as the map's own metadata.
+        """The legend as metadata of a GeoTIFF.
 
         Returns
         -------
         dict
-            Texts by the names of tags.
+            Text by name of the tag.
         """
         found = {CLASSES_TAG: json.dumps({str(entry.code): entry.label for entry in self.classes}, ensure_ascii=False)}
         return found if self.rejected is None else {**found, REJECTED_TAG: str(self.rejected.code)}
 
 
-def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[Any, str] | None = None) -> Legend:
-    """The codes and colours of a map of these classes.
+def make_legend(classes: Sequence[Hashable], reject: bool = False, colours: Mapping[Any, str] | None = None) -> Legend:
+    """Assign codes and colours to classes.
 
-    Classes that are whole numbers from 0 to 65,000 are their own codes; others are numbered from 1. No value is 0, or
-    the first free code above the classes where 0 is a class.
+    Classes that are whole numbers from 0 to 65,000 are their own codes; others are numbered from 1. The code of nodata
+    is 0, or the first code above the classes if 0 is a class.
 
     Parameters
     ----------
     classes : list
         Labels, in the order of their codes.
     reject : bool, default=False
-        Whether pixels may be given no class: they have a code, too.
+        Whether to add a code for rejected pixels.
     colours : dict, optional
-        Colours by class, written ``#RRGGBB``. Others have the colour that their name stands for, such as water or
-        forest in several languages, or another that differs from all.
+        Colours by class, written ``#RRGGBB``. Other classes get the usual colour of their English name, such as water
+        or forest, or a distinct one.
 
     Returns
     -------
@@ -158,8 +165,8 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
 
     See Also
     --------
-    legend_of_file : What a map says of itself, or its style file.
-    classify_image : Takes one for its map.
+    legend_of_file : Reads the legend of a map.
+    classify_image : Writes a map with its legend.
 
     Examples
     --------
@@ -169,10 +176,12 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     8
     """
     labels = [plain(label) for label in classes]
-    numbered = all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= 65_000 for one in labels)
+    numbered = all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= MAX_CODE for one in labels)
     codes = labels if numbered else list(range(1, len(labels) + 1))
-    if max(codes) > 65_000:
-        raise InputError(f"A class map holds at most 65,000 classes, got {len(labels)}. Merge classes first.")
+    if max(codes) > MAX_CODE:
+        raise InputError(
+            f"A class map can have at most {MAX_CODE:,} classes, got {len(labels):,}. Merge classes first."
+        )
     shades = class_colours(labels, _checked_colours(colours or {}, labels))
     entries = tuple(LegendEntry(*entry) for entry in zip(codes, labels, shades, strict=True))
     free = max(codes) + 1
@@ -181,47 +190,41 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     return Legend(entries, nodata, rejected)
 
 
-def _rejected(code: int, labels: Sequence[Any]) -> LegendEntry:
-    """The entry of pixels without a class, by a name that no class has."""
+def _rejected(code: int, labels: Sequence[Hashable]) -> LegendEntry:
+    """The legend entry of rejected pixels, with a name different from all classes."""
     return LegendEntry(code, REJECTED if REJECTED not in map(str, labels) else f"{REJECTED} (no class)", _REJECT_COLOUR)
 
 
-def _checked_colours(colours: Mapping[Any, str], labels: list[Any]) -> dict[str, str]:
+def _checked_colours(colours: Mapping[Any, str], labels: Sequence[Hashable]) -> dict[str, str]:
     known = [str(label) for label in labels]
     for label, colour in colours.items():
         if str(label) not in known:
-            raise ParameterError(f"A colour is given for {str(label)!r}, which is not a class. Classes: {known}.")
+            raise ParameterError(Setting("colours"), f" has {str(label)!r}, which is not a class. Classes: {known}.")
         if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
-            raise ParameterError(f"The colour of {str(label)!r} must be written #RRGGBB, got {colour!r}.")
+            raise ParameterError(Setting("colours"), f" must be written #RRGGBB, got {colour!r} for {str(label)!r}.")
     return {str(label): colour.lower() for label, colour in colours.items()}
 
 
 def written_legend(path: str | os.PathLike[str]) -> Legend | None:
-    """What the codes of a class map stand for by its own metadata; None where it does not say so."""
+    """The legend in the metadata of a class map, or None."""
     with open_image(path) as image:
         tags, palette, nodata = image.tags, image.palette or {}, image.nodata[0]
-    labels = _tagged_classes(tags.get(CLASSES_TAG, ""))
-    if not labels:
-        return None
-    told = tags.get(REJECTED_TAG, "")
-    rejected = _rejected(int(told), list(labels.values())) if told.isdecimal() else None
-    return Legend(_entries(labels, palette), _code_of(nodata, 0), rejected)
-
-
-def _tagged_classes(text: str) -> dict[int, Any]:
-    """The classes by code that a tag says; none where another program uses the tag for something else."""
     try:
-        return {int(code): label for code, label in json.loads(text).items() if isinstance(label, (str, int))}
-    except (ValueError, AttributeError):
-        return {}
+        classes = json.loads(tags[CLASSES_TAG]).items()
+        labels = {int(code): label for code, label in classes if isinstance(label, (str, int))}
+    except (KeyError, ValueError, AttributeError):  # other programs may use the tag otherwise
+        return None
+    code = tags.get(REJECTED_TAG, "")
+    rejected = _rejected(int(code), list(labels.values())) if code.isdecimal() else None
+    return Legend(_entries(labels, palette), _code_of(nodata, 0), rejected) if labels else None
 
 
-def _code_of(nodata: float | None, otherwise: int) -> int:
-    return otherwise if nodata is None or not np.isfinite(nodata) else int(nodata)
+def _code_of(nodata: float | None, default: int) -> int:
+    return default if nodata is None or not np.isfinite(nodata) else int(nodata)
 
 
 def legend_of_file(path: str | os.PathLike[str]) -> Legend:
-    """What the codes of a class map stand for that `classify_image` wrote.
+    """Read the legend of a class map written by `classify_image`.
 
     Parameters
     ----------
@@ -234,8 +237,8 @@ def legend_of_file(path: str | os.PathLike[str]) -> Legend:
 
     See Also
     --------
-    make_legend : For new maps.
-    read_class_map : The codes as well.
+    make_legend : Legends of new maps.
+    read_class_map : Reads the codes, too.
 
     Examples
     --------
@@ -251,32 +254,34 @@ def legend_of_file(path: str | os.PathLike[str]) -> Legend:
     """
     legend = written_legend(path)
     if legend is None:
-        raise InputError(
-            f"{os.fspath(path)!r} does not say which classes its codes stand for: it is no class map of this package."
-        )
+        raise InputError(f"{os.fspath(path)!r} has no legend in its metadata. Give a class map of this package.")
     return legend
 
 
 def map_legend(path: str | os.PathLike[str]) -> Legend:
-    """What the codes of a class map stand for; a map of another program has its codes as classes, in its colours."""
+    """The legend of a class map; the classes of a map without a legend are its codes, in the colours of its palette."""
     legend = written_legend(path)
     if legend is not None:
         return legend
     with open_image(path) as image:
         codes, palette, nodata = sorted(class_pixels(image)), image.palette or {}, image.nodata[0]
-    if not codes:
-        raise InputError(f"The map {image.label} has no pixel with a class.")
+        if not codes:
+            raise no_classes_error(image)
     return Legend(_entries({code: code for code in codes}, palette), _code_of(nodata, codes[-1] + 1))
 
 
-def _entries(labels: Mapping[int, Any], palette: Mapping[int, Sequence[int]]) -> tuple[LegendEntry, ...]:
+def no_classes_error(image: Image) -> InputError:
+    return InputError(f"The map {image.label} has no pixel with a class. Check its nodata value.")
+
+
+def _entries(labels: Mapping[int, Hashable], palette: Mapping[int, Sequence[int]]) -> tuple[LegendEntry, ...]:
     written = {str(label): hex_colour(palette[code]) for code, label in labels.items() if code in palette}
     shades = class_colours(list(labels.values()), written)
     return tuple(LegendEntry(*entry) for entry in zip(labels, labels.values(), shades, strict=True))
 
 
 def qgis_style(legend: Legend) -> str:
-    """The style of a map with this legend, as text of a ``.qml`` file.
+    """The QGIS style (``.qml``) of a map with this legend.
 
     >>> from discriminant.raster.class_map import make_legend
     >>> print(qgis_style(make_legend(["water & ice", "forest"])).splitlines()[6].strip())
@@ -298,7 +303,7 @@ def qgis_style(legend: Legend) -> str:
 
 
 def gdal_tables(legend: Legend) -> str:
-    """The categories and the attribute table of a map, as GDAL keeps them in ``.aux.xml`` beside a raster.
+    """The categories and the attribute table of a map, as GDAL stores them in an ``.aux.xml`` file.
 
     >>> from discriminant.raster.class_map import make_legend
     >>> text = gdal_tables(make_legend(["forest", "water"]))
@@ -324,28 +329,28 @@ def gdal_tables(legend: Legend) -> str:
 
 
 def class_pixels(
-    class_map: Image | Paths, names: Mapping[int, Any] | None = None, n_jobs: int | None = None
+    class_map: Image | Paths, names: Mapping[int, Hashable] | None = None, n_jobs: int | None = None
 ) -> dict[Any, int]:
-    """How many pixels of a map each class has, by class; pixels without a value are not counted.
+    """The number of pixels of each class of a map, without nodata pixels.
 
     Parameters
     ----------
     class_map : path or Image
         One band of class codes.
     names : dict, optional
-        The class that each code stands for; by default the codes are the classes.
+        The class of each code. Default: the codes are the classes.
     n_jobs : int, optional
-        Threads that read: None as many as BLAS uses, -1 all cores.
+        Number of threads: None as many as BLAS uses, -1 all cores.
 
     Returns
     -------
     dict
-        The number of pixels by class; classes that share a name are added up.
+        The number of pixels by class; codes with the same class are added.
 
     See Also
     --------
-    draw_design : Pixels to be checked in each class.
-    area_adjusted_accuracy : Areas with the errors of the map allowed for.
+    draw_design : Reference pixels for each class.
+    area_adjusted_accuracy : Areas corrected for the errors of the map.
 
     Examples
     --------
@@ -363,76 +368,67 @@ def class_pixels(
 
 
 def class_extents(
-    image: Image, names: Mapping[int, Any] | None = None, n_jobs: int | None = None
+    image: Image, names: Mapping[int, Hashable] | None = None, n_jobs: int | None = None
 ) -> tuple[dict[Any, int], dict[Any, float] | None]:
-    """How many pixels of a map each class has, and how many hectares on the ground; None where that is not known."""
+    """The number of pixels and the hectares on the ground of each class of a map; None if hectares are unknown."""
     areas = pixel_areas(image)
-    by_window = _by_window(image, areas, n_jobs)
-    counts: Counter[Any] = sum((pixels for pixels, _ in by_window), Counter())
+    pixels: Counter[Any] = Counter()
     hectares: Counter[Any] = Counter()
-    for _, own in by_window:
-        hectares.update(own)
-    codes = sorted(counts)
+    for own_pixels, own_hectares in counts_by_window(image, areas, n_jobs):
+        pixels.update(own_pixels)
+        hectares.update(own_hectares)
+    codes = sorted(pixels)
     pixels_of: Counter[Any] = Counter()
     hectares_of: Counter[Any] = Counter()
     for label, code in zip(labels_of_codes(np.array(codes), names, image), codes, strict=True):
-        pixels_of[plain(label)] += counts[code]
+        pixels_of[plain(label)] += pixels[code]
         hectares_of[plain(label)] += hectares[code]
     return dict(pixels_of), None if areas is None else dict(hectares_of)
 
 
-def pixels_by_window(image: Image, n_jobs: int | None = None) -> list[Counter[Any]]:
-    """How many pixels of each code every window of a map has, in the order of `Image.windows`."""
-    return [pixels for pixels, _ in _by_window(image, None, n_jobs)]
-
-
-def _by_window(
-    image: Image, areas: PixelAreas | None, n_jobs: int | None
-) -> list[tuple[Counter[Any], dict[Any, float]]]:
-    """Pixels of each code in every window of a map, and their hectares where areas are given."""
+def counts_by_window(
+    image: Image, areas: PixelAreas | None = None, n_jobs: int | None = None
+) -> list[tuple[Counter[Any], Counter[Any]]]:
+    """Pixels and hectares of each code in every window of a map, in the order of `Image.windows`."""
     refuse_many_bands(image)
 
-    def counted(window: Any) -> tuple[Counter[Any], dict[Any, float]]:
+    def counted(window: Window) -> tuple[Counter[Any], Counter[Any]]:
         values, valid = image.read(window)
-        codes, weight = values[0][valid], None if areas is None else areas.of_window(window)[valid]
-        if codes.dtype in (np.uint8, np.uint16):
-            different, place = None, codes
-        else:
-            different, place = np.unique(codes, return_inverse=True)
-        counts = np.bincount(place)
-        found = np.flatnonzero(counts)
-        labels = (found if different is None else different[found]).tolist()
-        hectares = [] if weight is None else np.bincount(place, weight)[found].tolist()
-        return Counter(dict(zip(labels, counts[found].tolist(), strict=True))), dict(
-            zip(labels, hectares, strict=False)
+        codes, place, counts = np.unique(values[0][valid], return_inverse=True, return_counts=True)
+        hectares = np.zeros(len(codes)) if areas is None else np.bincount(place, areas.of_window(window)[valid])
+        labels = codes.tolist()
+        return Counter(dict(zip(labels, counts.tolist(), strict=True))), Counter(
+            dict(zip(labels, hectares.tolist(), strict=True))
         )
 
-    return side_by_side(counted, list(image.windows()), n_jobs)
+    return parallel_map(counted, list(image.windows()), n_jobs)
 
 
-def labels_of_codes(codes: Array, names: Mapping[int, Any] | None, image: Image) -> Array:
-    """The classes that codes of the map stand for."""
+def labels_of_codes(codes: Array, names: Mapping[int, Hashable] | None, image: Image) -> Array:
+    """The class of each code of a map."""
     different, place = np.unique(codes, return_inverse=True)
-    if (different != np.rint(different)).any():
-        raise InputError(f"{image.label} has values that are not whole numbers: it is no class map.")
+    odd = different[different != np.rint(different)]
+    if odd.size:
+        raise InputError(f"{image.label} has values such as {odd[0]:g}. Expected integers (class codes).")
     whole = [int(code) for code in different]
     if names is None:
         return np.array(whole)[place]
     unknown = [code for code in whole if code not in names]
     if unknown:
-        words = f"The map {image.label} has the code {unknown[0]}, which "
-        raise LabelError(words, Setting("names"), f" does not know: {dict(names)}.")
+        words = f" has no name for code {unknown[0]} of the map {image.label}: {dict(names)}. Add it."
+        raise LabelError(Setting("names"), words)
     return label_array([names[code] for code in whole])[place]
 
 
 def refuse_many_bands(image: Image) -> None:
     if image.n_bands != 1:
-        raise InputError(f"A class map has one band, {image.label} has {image.n_bands}: {', '.join(image.band_names)}.")
+        bands = ", ".join(image.band_names)
+        raise InputError(f"{image.label} has {image.n_bands} bands ({bands}). Expected a class map with one band.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassMap(Result):
-    """A class map on the disk.
+    """A class map in a file.
 
     Attributes
     ----------
@@ -440,15 +436,15 @@ class ClassMap(Result):
     legend : Legend
         Codes, names and colours.
     pixels : dict
-        How many pixels were given each class, by name; rejected ones last.
+        The number of pixels by class, rejected ones last.
     n_nodata : int
-        Pixels without a value.
+        The number of pixels without a value.
     hectares : dict or None
-        The area of each class on the ground, by name, where the image has a coordinate system.
+        The area of each class on the ground, if the image has a coordinate system.
     files : tuple of Path
         All files that were written.
     findings : tuple of Finding
-        What had to be decided about the image.
+        Notes and warnings about the image.
 
     See Also
     --------
@@ -465,13 +461,8 @@ class ClassMap(Result):
     findings: tuple[Finding, ...] = ()
 
     @property
-    def areas(self) -> dict[Any, float] | None:
-        """The area of each class on the map, in hectares."""
-        return self.hectares
-
-    @property
     def written(self) -> dict[str, list[str]]:
-        """The classes as text, by column, with how much of the map each has."""
+        """The classes as text, by column, with their pixels and areas."""
         return written_classes(self.legend, self.pixels, self.hectares)
 
     def _columns(self) -> dict[str, Any]:
@@ -486,27 +477,28 @@ class ClassMap(Result):
         dict
             A record for each class, and the names of the files.
         """
-        told = {
-            "map": str(self.path),
-            "classes": records_of(self._columns()),
-            "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata},
-            "hectares": self.areas,
-            "files": [str(path) for path in self.files],
-            "findings": self.findings,
-        }
-        return jsonable(told)
+        return jsonable(
+            {
+                "map": str(self.path),
+                "classes": records_of(self._columns()),
+                "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata},
+                "hectares": self.hectares,
+                "files": [str(path) for path in self.files],
+                "findings": self.findings,
+            }
+        )
 
     def __str__(self) -> str:
         columns = self.written
-        head = f"{self.path.name}: {sum(self.pixels.values()):,} pixels with values, {self.n_nodata:,} without"
+        head = f"{self.path.name}: {sum(self.pixels.values()):,} valid pixels, {self.n_nodata:,} without data"
         lines = aligned([list(columns), *zip(*columns.values(), strict=True)])
-        return "\n".join([head, *lines, *told_findings(self.findings)])
+        return "\n".join([head, *lines, *printed_findings(self.findings)])
 
 
 def written_classes(
-    legend: Legend, pixels: Mapping[Any, int], hectares: Mapping[Any, float] | None
+    legend: Legend, pixels: Mapping[Hashable, int], hectares: Mapping[Hashable, float] | None
 ) -> dict[str, list[str]]:
-    """The classes of a map as text, by column: codes, pixels, shares and, where pixels have an area, hectares."""
+    """The classes of a map as text, by column: codes, pixels, shares and, if known, hectares."""
     counts, total = [pixels.get(entry.label, 0) for entry in legend.entries], sum(pixels.values())
     columns = {
         "class": [entry.name for entry in legend.entries],
@@ -519,27 +511,27 @@ def written_classes(
     return {**columns, "hectares": [f"{hectares.get(entry.label, 0.0):,.2f}" for entry in legend.entries]}
 
 
-def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
-    """The codes of a class map that `classify_image` wrote, its legend, and its affine transform.
+def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Affine]:
+    """Read the codes of a class map written by `classify_image`, its legend and its affine transform.
 
     Parameters
     ----------
     path : path
-        Its name ends in ``.tif``.
+        A class map (``.tif``).
 
     Returns
     -------
     codes : array of shape (height, width)
-        What each pixel holds.
+        The code of each pixel.
     legend : Legend
-        What the codes stand for.
+        The class of each code.
     transform : affine.Affine
         From (column, row) to coordinates.
 
     See Also
     --------
     classify_image : Writes the map.
-    class_pixels : Counts the codes without reading all at once.
+    class_pixels : Counts the codes window by window.
 
     Examples
     --------

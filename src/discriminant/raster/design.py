@@ -1,53 +1,59 @@
-"""A reference sample for checking a map: how many pixels, how many of each class, and which.
+"""Stratified random samples of map pixels for accuracy assessment: sample size, allocation and drawing.
 
-The pixels are drawn at random within each map class, as the estimators of `accuracy` ask for (Olofsson et al. 2014). A
-map is read twice, window by window: to count its classes, and where pixels were drawn to find them.
+Pixels are drawn at random within each map class, as the estimators of `stratified` require (Olofsson et al. 2014). A
+map is read twice, window by window: to count its classes, and to locate the drawn pixels.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array, ArrayLike, RandomState
 from ..data import check_integer, check_number, label_array
-from ..engine import side_by_side
-from ..errors import InputError, ParameterError, Setting
+from ..engine import parallel_map
+from ..errors import ParameterError, Setting
 from ..results import Result, aligned, percent, plain, records_of, shortened, shown
 from .areas import write_shapes
-from .class_map import labels_of_codes, pixels_by_window
-from .image import Array, Image, Paths, apply_affine, extra, opened
+from .class_map import counts_by_window, labels_of_codes, no_classes_error
+from .coordinates import apply_affine
+from .files import extra
+from .image import Image, Paths, opened
+
+if TYPE_CHECKING:
+    from rasterio.windows import Window
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleDesign(Result):
-    """Pixels to look at, drawn at random within each class of a map.
+    """A stratified random sample of map pixels whose reference class is to be determined.
 
-    They come in random order, and their file does not say what the map shows: who decides on the true class should not
-    know.
+    Pixels are in random order, and their file does not contain the map class: whoever determines the reference class
+    should not know it.
 
     Attributes
     ----------
     strata : list
         The classes of the map.
     pixels : array of shape (strata,)
-        How many pixels of the map each has.
+        The number of pixels of each class on the map.
     allocation : array of shape (strata,)
-        How many of them are drawn.
+        The number of drawn pixels of each class.
     rows, columns : arrays of shape (n,)
     mapped : array of shape (n,)
-        What the map shows there.
+        The map class of each drawn pixel.
     coordinates : array of shape (n, 2)
-        The centres of the pixels, in the coordinate system of the map.
+        The centres of the drawn pixels, in the coordinate system of the map.
     crs : str or None
-        That system as WKT.
+        The coordinate system as WKT.
 
     See Also
     --------
-    draw_design : Draws the pixels.
+    draw_design : Draws the sample.
     """
 
     strata: list[Any]
@@ -60,14 +66,14 @@ class SampleDesign(Result):
     crs: str | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the points to a GeoPackage or GeoJSON file, with an empty field ``reference`` to fill in.
+        """Write the points to a GeoPackage or GeoJSON file with an empty field ``reference`` for their class.
 
-        The file appears whole or not at all, and takes the place of one of its name.
+        An existing file is replaced; after an error it is left unchanged.
 
         Parameters
         ----------
         path : path
-            Its name ends in ``.gpkg`` or ``.geojson``.
+            Output file (``.gpkg`` or ``.geojson``).
         """
         points = extra("shapely").points(self.coordinates)
         fields = {"id": np.arange(1, len(points) + 1), "reference": np.full(len(points), None, dtype=object)}
@@ -77,12 +83,12 @@ class SampleDesign(Result):
         return {"class": self.strata, "pixels": self.pixels.tolist(), "to_check": self.allocation.tolist()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers and text.
+        """The sample as plain values.
 
         Returns
         -------
         dict
-            ``strata`` has the table of `to_frame`.
+            ``strata`` is the table of `to_frame`.
         """
         return {**super().to_dict(), "strata": records_of(self._columns())}
 
@@ -94,28 +100,28 @@ class SampleDesign(Result):
         return "\n".join(aligned(rows))
 
 
-def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) -> int:
-    """How many pixels have to be checked for an overall accuracy with this standard error.
+def sample_size(shares: ArrayLike, users_accuracy: ArrayLike, standard_error: float = 0.01) -> int:
+    """The sample size for an overall accuracy with a given standard error.
 
     ``(sum of W_i sqrt(U_i (1 - U_i)) / standard_error)^2``, for a large map (Cochran 1977; Olofsson et al. 2014).
 
     Parameters
     ----------
     shares : array-like
-        The share of each class in the map.
+        The share of each class in the map, ``W_i``.
     users_accuracy : number or array-like
-        The user's accuracy that is expected of each.
+        The expected user's accuracy of each class, ``U_i``.
     standard_error : float, default=0.01
-        Of the overall accuracy, as a share.
+        The target standard error of the overall accuracy, as a share.
 
     Returns
     -------
     int
-        Over all classes of the map.
+        The number of pixels in all classes together.
 
     See Also
     --------
-    allocate : How they are spread.
+    allocate : Distributes the sample over the classes.
 
     References
     ----------
@@ -130,36 +136,37 @@ def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) 
     weight = np.asarray(shares, dtype=np.float64)
     expected = np.broadcast_to(np.asarray(users_accuracy, dtype=np.float64), weight.shape)
     if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-        raise ParameterError(Setting("shares"), f" must be the share of each class in the map, got {shares!r}.")
+        raise ParameterError(Setting("shares"), f" must be shares of classes, 0 or more and not all 0, got {shares!r}.")
     if not ((expected > 0) & (expected < 1)).all():
-        raise ParameterError(Setting("users_accuracy"), f" must lie between 0 and 1, got {users_accuracy!r}.")
-    spread = (weight / weight.sum() * np.sqrt(expected * (1 - expected))).sum()
-    return int(np.ceil((spread / standard_error) ** 2 - 1e-9))
+        raise ParameterError(Setting("users_accuracy"), f" must be between 0 and 1, got {users_accuracy!r}.")
+    sd = (weight / weight.sum() * np.sqrt(expected * (1 - expected))).sum()
+    return int(np.ceil((sd / standard_error) ** 2 - 1e-9))  # rounding must not add a pixel
 
 
-def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
-    """How many of ``total`` pixels to check in each class: in proportion to its area, but ``at_least`` so many.
+def allocate(total: int, pixels: ArrayLike, at_least: int = 50) -> Array:
+    """Allocate a sample to classes in proportion to their area, with a minimum number for each class.
 
-    Rare classes get ``at_least`` pixels, so that their user's accuracy can be judged, and the others share the rest; a
-    class never gets more pixels than it has.
+    Rare classes get ``at_least`` pixels, so that their user's accuracy can be estimated; the others share the rest. No
+    class gets more pixels than it has.
 
     Parameters
     ----------
     total : int
-        Of all classes.
+        The sample size of all classes together.
     pixels : array-like of int
-        How many pixels of the map each class has.
+        The number of pixels of each class on the map.
     at_least : int, default=50
-        What rare classes get.
+        The minimum sample size of a class.
 
     Returns
     -------
     array of int
+        The sample size of each class.
 
     See Also
     --------
-    sample_size : How many are needed in all.
-    draw_design : Draws them.
+    sample_size : The total sample size.
+    draw_design : Draws the sample.
 
     Examples
     --------
@@ -172,9 +179,9 @@ def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
     floor = np.minimum(size, at_least)
     if floor.sum() > total:
         raise ParameterError(
-            f"{at_least} pixels in each of {len(size)} classes are {floor.sum()}, more than the {total} in all. "
-            "Check more pixels, or fewer in each class."
-        )
+            f"{at_least} pixels in each of {len(size)} classes exceed the total: {floor.sum()} > {total}. Increase ",
+            Setting("total"), " or decrease ", Setting("at_least"), ".",
+        )  # fmt: skip
     given = floor.copy()
     free = np.ones(len(size), bool)
     while True:
@@ -184,39 +191,67 @@ def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
         if not low.any():
             break
         free[np.flatnonzero(free)[low]] = False
-    # Whole numbers of the same sum: those with the largest remainders are rounded up.
+    # Round to integers of the same sum: the largest remainders are rounded up.
     whole = np.floor(share + 1e-9).astype(np.int64)
     whole[np.argsort(whole - share, kind="stable")[: int(rest) - whole.sum()]] += 1
     given[free] = whole
     return given
 
 
+@dataclass(frozen=True)
+class DesignSize:
+    """The size of a stratified random sample.
+
+    Parameters
+    ----------
+    total : int, optional
+        The number of pixels. Default: `sample_size` of ``users_accuracy`` and ``standard_error``, and at least
+        ``at_least`` in each class.
+    at_least : int, default=50
+        The minimum number in each class, see `allocate`.
+    users_accuracy : number or dict by class, default=0.8
+        The expected user's accuracy.
+    standard_error : float, default=0.01
+        The target standard error of the overall accuracy.
+
+    See Also
+    --------
+    draw_design : Draws the sample.
+
+    Examples
+    --------
+    >>> from discriminant.raster import DesignSize
+    >>> DesignSize(600).at_least
+    50
+    """
+
+    total: int | None = None
+    at_least: int = 50
+    users_accuracy: float | Mapping[Any, float] = 0.8
+    standard_error: float = 0.01
+
+
 def draw_design(
-    class_map: Image | Paths, total: int | None = None, at_least: int = 50, users_accuracy: Any = 0.8,
-    standard_error: float = 0.01, names: Mapping[int, Any] | None = None, random_state: Any = 0,
+    class_map: Image | Paths,
+    size: DesignSize | None = None,
+    names: Mapping[int, Hashable] | None = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
-) -> SampleDesign:  # fmt: skip
-    """Pixels of a map to be checked, drawn at random within each of its classes.
+) -> SampleDesign:
+    """Draw a stratified random sample of the pixels of a map.
 
     Parameters
     ----------
     class_map : path or Image
         One band of class codes.
-    total : int, optional
-        How many; None for what `sample_size` gives for ``users_accuracy`` and ``standard_error``, but at least
-        ``at_least`` in each class.
-    at_least : int, default=50
-        The fewest in a class, see `allocate`.
-    users_accuracy : number or dict by class, default=0.8
-        What is expected of the map.
-    standard_error : float, default=0.01
-        Wanted for the overall accuracy.
+    size : DesignSize, optional
+        The sample size. Default: standard error 0.01 of the overall accuracy.
     names : dict, optional
-        The class that each code of the map stands for; by default the codes are the classes.
+        The class of each code. Default: the codes are the classes.
     random_state : int or Generator, default=0
-        Another one draws other pixels.
+        Seed of the random sample.
     n_jobs : int, optional
-        Threads that read.
+        Number of threads.
 
     Returns
     -------
@@ -224,7 +259,7 @@ def draw_design(
 
     See Also
     --------
-    area_adjusted_accuracy : Estimates from it, once labelled.
+    area_adjusted_accuracy : Estimates accuracies and areas from the labelled sample.
 
     Examples
     --------
@@ -234,7 +269,7 @@ def draw_design(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with rasterio.open(f"{folder}/map.tif", "w", **form) as file:
     ...         file.write(np.repeat(np.arange(1, 5, dtype="uint8"), 8).reshape(1, 4, 8))
-    ...     print(draw_design(f"{folder}/map.tif", total=12, at_least=2, names={1: "a", 2: "b", 3: "c", 4: "d"}))
+    ...     print(draw_design(f"{folder}/map.tif", DesignSize(12, at_least=2), {1: "a", 2: "b", 3: "c", 4: "d"}))
     map class  pixels   share  to check
     a               8  25.0 %         3
     b               8  25.0 %         3
@@ -243,20 +278,20 @@ def draw_design(
     total          32                12
     """
     with opened(class_map) as image:
-        by_window = pixels_by_window(image, n_jobs)
+        by_window = [pixels for pixels, _ in counts_by_window(image, n_jobs=n_jobs)]
         codes = sorted(set().union(*by_window))
         if not codes:
-            raise InputError(f"The map {image.label} has no pixel with a class.")
+            raise no_classes_error(image)
         codes_of: dict[Any, list[int]] = {}
         for label, code in zip(labels_of_codes(np.array(codes), names, image), codes, strict=True):
             codes_of.setdefault(plain(label), []).append(code)
         counts = np.array([[sum(own[code] for code in group) for group in codes_of.values()] for own in by_window])
         strata, pixels = list(codes_of), counts.sum(axis=0)
-        if total is None:
-            total = _needed(strata, pixels, at_least, users_accuracy, standard_error)
-        allocation = allocate(total, pixels, at_least)
+        size = size or DesignSize()
+        total = _total_size(strata, pixels, size) if size.total is None else size.total
+        allocation = allocate(total, pixels, size.at_least)
         rng = np.random.default_rng(random_state)
-        ordinals = [np.sort(rng.choice(size, n, replace=False)) for size, n in zip(pixels, allocation, strict=True)]
+        ordinals = [np.sort(rng.choice(own, n, replace=False)) for own, n in zip(pixels, allocation, strict=True)]
         places = _located(image, counts, list(codes_of.values()), ordinals, n_jobs)
         rows, columns, stratum = places[:, rng.permutation(places.shape[1])]
         centres = apply_affine(image.transform, columns + 0.5, rows + 0.5)
@@ -264,27 +299,28 @@ def draw_design(
     return SampleDesign(strata, pixels, allocation, rows, columns, label_array(strata)[stratum], centres, crs)
 
 
-def _needed(strata: list[Any], pixels: Array, at_least: int, users_accuracy: Any, standard_error: float) -> int:
-    if isinstance(users_accuracy, Mapping):
-        missing = [label for label in strata if label not in users_accuracy]
+def _total_size(strata: Sequence[Hashable], pixels: Array, size: DesignSize) -> int:
+    """The sample size for the target standard error, and at least the minimum of each class."""
+    expected: Any = size.users_accuracy
+    if isinstance(expected, Mapping):
+        missing = [label for label in strata if label not in expected]
         if missing:
-            words = f" says nothing of the class {shown(missing[0])}. Classes: {strata}."
-            raise ParameterError(Setting("users_accuracy"), words)
-        users_accuracy = [users_accuracy[label] for label in strata]
-    wanted = sample_size(pixels / pixels.sum(), users_accuracy, standard_error)
-    return max(wanted, int(np.minimum(pixels, at_least).sum()))
+            raise ParameterError(Setting("users_accuracy"), f" has no value for class {shown(missing[0])}. Add it.")
+        expected = [expected[label] for label in strata]
+    wanted = sample_size(pixels / pixels.sum(), expected, size.standard_error)
+    return max(wanted, int(np.minimum(pixels, size.at_least).sum()))
 
 
 def _located(
     image: Image, counts: Array, codes: Sequence[list[int]], ordinals: Sequence[Array], n_jobs: int | None
 ) -> Array:
-    """Rows, columns and stratum, shape (3, n), of the pixels that have these numbers among those of their stratum.
+    """Rows, columns and stratum, shape (3, n), of pixels given by their ordinal numbers within each stratum.
 
-    ``counts`` says how many pixels of each stratum every window has: only windows with chosen ones are read.
+    ``counts`` has the number of pixels of each stratum in every window: only windows with drawn pixels are read.
     """
     ends = np.cumsum(counts, axis=0)
 
-    def chosen(task: tuple[Any, Array, Array]) -> list[tuple[Array, Array, Array]]:
+    def located(task: tuple[Window, Array, Array]) -> list[Array]:
         window, starts, stops = task
         wanted = [
             numbers[slice(*np.searchsorted(numbers, (start, stop)))] - start
@@ -295,10 +331,9 @@ def _located(
         values, valid = image.read(window)
         found = []
         for i, (own, part) in enumerate(zip(codes, wanted, strict=True)):
-            rows, columns = np.nonzero(valid & np.isin(values[0], own)) if part.size else (part, part)
-            found.append((rows[part] + window.row_off, columns[part] + window.col_off, np.full(len(part), i)))
+            rows, columns = np.nonzero(valid & np.isin(values[0], own))
+            found.append(np.stack((rows[part] + window.row_off, columns[part] + window.col_off, np.full(len(part), i))))
         return found
 
     tasks = list(zip(image.windows(), ends - counts, ends, strict=True))
-    parts = [part for group in side_by_side(chosen, tasks, n_jobs) for part in group]
-    return np.concatenate([np.stack(part) for part in parts], axis=1)
+    return np.concatenate([part for group in parallel_map(located, tasks, n_jobs) for part in group], axis=1)

@@ -1,15 +1,15 @@
-"""Which training areas are held out together: pixels that resemble each other because they are neighbours.
+"""Groups of training areas that are held out together, because neighbouring pixels resemble each other.
 
-An accuracy of held-out pixels is that of the map only if the pixels held out are as far from those learned from as the
-rest of the map is (Roberts et al. 2017). Polygons are held out whole. Points are linked to groups: those closer than
-the distance over which pixels of a class are correlated, which is estimated from the points.
+The accuracy of held-out pixels is that of the map only if they are as far from the training pixels as the rest of the
+map is (Roberts et al. 2017). Polygons are held out whole. Points are linked to groups if they are closer than the
+distance over which pixels of a class are correlated, which is estimated from the points.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -18,50 +18,51 @@ from scipy.sparse.csgraph import connected_components
 from ..arrays import Array
 from ..data import check_integer, check_number, encode_labels
 from ..errors import LabelError, ParameterError, Setting
-from .areas import named_classes
-from .ground import ground_plane
+from .area_pixels import named_classes
+from .coordinates import ground_plane
 
 if TYPE_CHECKING:
     from .samples import Samples
 
-#: Pairs in the bins of distance in which pairs of a class are counted.
+#: Number of pairs in the first bin of distances, and the factor by which the next bins grow.
 FIRST_BIN_PAIRS: Final = 30
 BIN_GROWTH: Final = 1.5
-#: Pixels are correlated at a distance where the mean correlation of pairs is above this and above two standard errors.
-LEAST_CORRELATION: Final = 0.1
-#: Points of a class that the correlation is estimated from: 1,000 make half a million pairs.
-MOST_POINTS: Final = 1_000
-#: Side of the squares that group points which are too dense to be linked, in correlated distances. Simulated fields of
-#: one class in 20 bands, true accuracy 66 %: squares of 1, 2 and 3 distances gave 84, 73 and 71 %, single points 96 %.
+#: Pixels count as correlated at a distance if the mean correlation of pairs exceeds this and two standard errors.
+MIN_CORRELATION: Final = 0.1
+#: Points of a class from which the correlation is estimated: 1,000 points make half a million pairs.
+MAX_CORRELATION_POINTS: Final = 1_000
+#: Side of the squares that group points too dense to be linked, in multiples of the correlation distance. Simulated
+#: fields of one class in 20 bands, true accuracy 66 %: 1, 2 and 3 gave 84, 73 and 71 %, single points 96 %.
 SQUARE_SIDE: Final = 3
-#: Distances are compared with this relative tolerance: those of a grid are equal but for rounding.
-ROUNDING: Final = 1e-9
+#: Relative tolerance in comparing distances: those of a grid are equal but for rounding.
+DISTANCE_TOLERANCE: Final = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class AreaGroups:
-    """The group of each pixel, and how the groups were made.
+    """The group of each pixel, and how the groups were formed.
 
     Parameters
     ----------
     groups : array of shape (n_pixels,)
         Numbers from 0.
     distance : float, optional
-        Points closer than this are in one group; None where there are no points and no distance was given.
+        Points closer than this are in one group; None without points and without a given distance.
     unit : str, default="m"
-        Of the distance: metres on the ground, or pixels where the image has no coordinate system.
+        Unit of the distance: metres on the ground, or pixels if the image has no coordinate system.
     squares : bool, default=False
-        Whether points are grouped by squares with this side, because linking them would leave a class in one group.
+        Whether areas are grouped by squares of this side: as requested, or because linking points would put all points
+        of a class into one group.
 
     See Also
     --------
-    area_groups : Finds the groups of samples.
+    area_groups : Groups the areas of samples.
 
     Examples
     --------
     >>> from discriminant.raster import AreaGroups
     >>> AreaGroups(np.array([0, 0, 1]), 30.0).sentence
-    '2 groups by distance: points closer than 30 m are held out together.'
+    '2 groups of areas: points closer than 30 m are held out together.'
     """
 
     groups: Array
@@ -75,35 +76,31 @@ class AreaGroups:
 
     @property
     def sentence(self) -> str:
-        """How areas were grouped; empty where each is a group of its own."""
+        """A description of the groups; empty if each area is a group of its own."""
         if not self.distance:
             return ""
-        reach = f"{self.distance:,.4g} {self.unit}"
-        if self.squares:
-            how = f"squares of {reach}: linking points by distance would leave a class in one group"
-        else:
-            how = f"distance: points closer than {reach} are held out together"
-        return f"{self.n_groups:,} groups by {how}."
+        size = f"{self.distance:,.4g} {self.unit}"
+        how = f"areas in one square of {size}" if self.squares else f"points closer than {size}"
+        return f"{self.n_groups:,} groups of areas: {how} are held out together."
 
 
 def area_groups(samples: Samples, block: int | None = None, group_distance: float | None = None) -> AreaGroups:
-    """The groups of pixels that are held out together.
+    """Group the pixels that are held out together.
 
     Parameters
     ----------
     samples : Samples
-        With their areas.
+        Pixels with their areas, which are never divided.
     block : int, optional
-        Areas with their centres in one square of this side, in pixels, are a group.
+        Group the areas whose centres lie in one square of this side, in pixels.
     group_distance : float, optional
-        Areas closer than this are a group: metres on the ground, or pixels of an image without a coordinate system; 0
-        for every area by itself. None groups areas of one pixel (points) by the distance over which pixels of a class
-        are correlated, and leaves polygons alone.
+        Group areas closer than this: metres on the ground, or pixels of an image without a coordinate system; 0 leaves
+        every area by itself. None groups areas of one pixel (points) by the estimated correlation distance of pixels of
+        a class, and leaves polygons by themselves.
 
     Returns
     -------
     AreaGroups
-        Whole areas are never divided.
 
     See Also
     --------
@@ -126,9 +123,10 @@ def area_groups(samples: Samples, block: int | None = None, group_distance: floa
     _, area = np.unique(samples.areas, return_inverse=True)
     if block is not None:
         if group_distance is not None:
-            raise ParameterError("Give one of block and group_distance: both say which areas are held out together.")
+            raise ParameterError("block and group_distance exclude each other. Give one of them.")
         check_integer("block", block, 1)
-        return AreaGroups(_squares(np.column_stack((samples.rows, samples.columns)), area, block))
+        places = np.column_stack((samples.rows, samples.columns))
+        return AreaGroups(_squares(places, area, block), block, "pixels", squares=True)
     if group_distance is not None:
         check_number("group_distance", group_distance, 0)
     n_pixels = np.bincount(area)
@@ -136,55 +134,53 @@ def area_groups(samples: Samples, block: int | None = None, group_distance: floa
     if group_distance == 0 or not linked.any():
         return AreaGroups(area)
     places, unit = ground_plane(samples)
+    if group_distance is not None:
+        return AreaGroups(_linked(places, area, linked, group_distance), float(group_distance), unit)
     own = linked[area]
-    distance = correlated_distance(samples.X[own], samples.y[own], places[own]) if group_distance is None else None
-    reach = float(group_distance or distance or 0.0)
-    groups = _linked(places, area, linked, reach)
-    if group_distance is None and _lone_class(samples.y, groups) and not _lone_class(samples.y, area):
-        side = SQUARE_SIDE * reach
+    distance = correlation_distance(samples.X[own], samples.y[own], places[own])
+    groups = _linked(places, area, linked, distance)
+    if _any_class_in_one_group(samples.y, groups) and not _any_class_in_one_group(samples.y, area):
+        side = SQUARE_SIDE * distance
         return AreaGroups(_squares(places, area, side), side, unit, squares=True)
-    return AreaGroups(groups, reach, unit)
+    return AreaGroups(groups, distance, unit)
 
 
-def groups_and_counts(samples: Samples, block: int | None, group_distance: float | None) -> tuple[AreaGroups, Array]:
-    """The groups of pixels, and the pixels of each class in each group; refuses a class of one group."""
-    found = area_groups(samples, block, group_distance)
-    counts = np.zeros((len(samples.classes), found.n_groups), dtype=np.int64)
-    np.add.at(counts, (np.searchsorted(samples.classes, samples.y), found.groups), 1)
+def class_counts(samples: Samples, groups: AreaGroups) -> Array:
+    """The number of pixels of each class in each group; an error if all areas of a class are in one group."""
+    counts = np.zeros((len(samples.classes), groups.n_groups), dtype=np.int64)
+    np.add.at(counts, (np.searchsorted(samples.classes, samples.y), groups.groups), 1)
     single = np.flatnonzero(np.count_nonzero(counts, axis=1) < 2)
     if single.size:
-        comes = "comes" if single.size == 1 else "come"
-        words = f"{named_classes(samples.classes[single])} {comes} from one "
-        cannot = " only, and cannot be both learned and tested. Mark more areas"
-        if block is not None:
-            raise LabelError(f"{words}block of {block} x {block} pixels{cannot}, or use smaller blocks.")
-        if found.distance:
-            where = f"group of areas closer than {found.distance:,.4g} {found.unit}"
-            shorter = Setting("group_distance", float(f"{found.distance / 2:.3g}"))
-            raise LabelError(f"{words}{where}{cannot} elsewhere, or give a shorter distance (", shorter, ").")
-        raise LabelError(f"{words}area{cannot}.")
-    return found, counts
+        message = (
+            f"{named_classes(samples.classes[single])}: all areas are in one group, so none is left for training when "
+            "it is held out. Draw areas elsewhere."
+        )
+        if not groups.distance:
+            raise LabelError(message)
+        shorter = Setting("group_distance", float(f"{groups.distance / 2:.3g}"))
+        raise LabelError(message, " Or use a shorter distance: ", shorter, ".")
+    return counts
 
 
-def correlated_distance(X: Array, y: Array, places: Array) -> float:
-    """The distance up to which pixels of one class are correlated; 0 where neighbours are not.
+def correlation_distance(X: Array, y: Array, places: Array) -> float:
+    """The distance up to which pixels of one class are correlated; 0 if neighbours are uncorrelated.
 
-    Pairs of pixels of a class are sorted by distance and put into bins. Their correlation is the mean product of
-    their standardised deviations from the class mean, over bands. The distance is the end of the last bin before the
-    first without a correlation.
+    Pairs of pixels of a class are sorted by distance and binned. Their correlation is the mean product of their
+    standardised deviations from the class mean, over bands. The distance is the end of the last bin before the first
+    without correlation.
     """
     classes, codes = encode_labels(y, len(y))
     rng, distances, products = np.random.default_rng(0), [], []
     for k in range(len(classes)):
         own = np.flatnonzero(codes == k)
-        own = own if len(own) <= MOST_POINTS else rng.choice(own, MOST_POINTS, replace=False)
+        own = own if len(own) <= MAX_CORRELATION_POINTS else rng.choice(own, MAX_CORRELATION_POINTS, replace=False)
         deviations = X[own].astype(np.float64) - X[own].mean(axis=0, dtype=np.float64)
-        spread = deviations.std(axis=0)
-        varied = deviations[:, spread > 0] / spread[spread > 0]
+        sd = deviations.std(axis=0)
+        varied = deviations[:, sd > 0] / sd[sd > 0]
         if len(own) < 2 or not varied.shape[1]:
             continue
         first, second = np.triu_indices(len(own), 1)
-        # Deviations from their own mean have the correlation -1 / (n - 1) where pixels are independent.
+        # Independent pixels have correlation -1 / (n - 1), because deviations are taken from their own mean.
         products.append((varied @ varied.T / varied.shape[1])[first, second] + 1 / (len(own) - 1))
         distances.append(np.hypot(*(places[own[first]] - places[own[second]]).T))
     if not products:
@@ -192,22 +188,22 @@ def correlated_distance(X: Array, y: Array, places: Array) -> float:
     distance, product = np.concatenate(distances), np.concatenate(products)
     order = np.argsort(distance, kind="stable")
     distance, product = distance[order], product[order]
-    reach, start, size = 0.0, 0, float(FIRST_BIN_PAIRS)
+    found, start, size = 0.0, 0, float(FIRST_BIN_PAIRS)
     while start < len(distance):
         stop = min(start + int(size), len(distance))
-        if product[start:stop].mean() <= max(LEAST_CORRELATION, 2 / np.sqrt(stop - start)):
+        if product[start:stop].mean() <= max(MIN_CORRELATION, 2 / np.sqrt(stop - start)):
             break
-        reach, start, size = float(distance[stop - 1]), stop, size * BIN_GROWTH
-    return reach
+        found, start, size = float(distance[stop - 1]), stop, size * BIN_GROWTH
+    return found
 
 
-def _linked(places: Array, area: Array, linked: Array, reach: float) -> Array:
-    """The groups of areas that are connected by steps of at most this length from or to an area that is linked.
+def _linked(places: Array, area: Array, linked: Array, distance: float) -> Array:
+    """The connected components of areas at most this distance apart, where at least one of each pair is ``linked``.
 
     The shortest connections of points are among the edges of their Delaunay triangulation.
     """
     one, other = _neighbours(places).T
-    near = np.hypot(*(places[one] - places[other]).T) <= reach * (1 + ROUNDING)
+    near = np.hypot(*(places[one] - places[other]).T) <= distance * (1 + DISTANCE_TOLERANCE)
     one, other = area[one[near]], area[other[near]]
     kept = linked[one] | linked[other]
     n_areas = len(linked)
@@ -216,27 +212,26 @@ def _linked(places: Array, area: Array, linked: Array, reach: float) -> Array:
 
 
 def _neighbours(places: Array) -> Array:
-    """Pairs of points between which the shortest connections are, shape (n_pairs, 2)."""
+    """Pairs of neighbouring points, shape (n_pairs, 2)."""
     if len(places) < 4:
         return np.array(list(combinations(range(len(places)), 2)), dtype=np.int64).reshape(-1, 2)
     from scipy.spatial import Delaunay  # slow to load
 
-    # "QJ" moves points by rounding errors: those on a line or a grid have a triangulation, too.
+    # "QJ" moves points by rounding errors, so that points on a line or a grid have a triangulation.
     triangles = Delaunay(places - places.mean(axis=0), qhull_options="QJ").simplices
     sides = np.concatenate([triangles[:, pair] for pair in ([0, 1], [1, 2], [2, 0])])
     return np.unique(np.sort(sides), axis=0)
 
 
 def _squares(places: Array, area: Array, side: float) -> Array:
-    """The square that holds the centre of each area, by number, for each pixel."""
+    """The number of the square that holds the centre of each pixel's area."""
     n = np.bincount(area)
     centres = np.column_stack([np.bincount(area, weights=one) / n for one in places.T])
     _, square = np.unique(np.floor(centres / side), axis=0, return_inverse=True)
     return np.asarray(square).ravel()[area]
 
 
-def _lone_class(y: Array, groups: Array) -> Any:
-    """Whether a class is in one group only."""
+def _any_class_in_one_group(y: Array, groups: Array) -> bool:
     _, codes = np.unique(y, return_inverse=True)
     pairs = np.unique(np.column_stack((codes, groups)), axis=0)
-    return (np.bincount(pairs[:, 0]) < 2).any()
+    return bool((np.bincount(pairs[:, 0]) < 2).any())

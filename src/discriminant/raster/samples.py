@@ -1,18 +1,20 @@
-"""Samples: the pixels under training areas, with their classes; their statistics, and their files (Parquet)."""
+"""Samples: the pixels of training areas with their classes; their statistics, and their files (Parquet)."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from ..arrays import Array, ArrayLike
 from ..data import LabelledRows, as_rows, encode_labels
-from ..engine import reduce, side_by_side
+from ..engine import parallel_map
 from ..errors import DegenerateDataError, InputError
 from ..files import whole_file
 from ..moments.statistic import ClassMoments
@@ -22,33 +24,38 @@ from ..results import (
     Severity,
     aligned,
     jsonable,
+    listed,
     number,
     plain,
+    printed_findings,
     records_of,
     several,
     shortened,
     shown,
-    told_findings,
 )
-from .areas import AreaPixels, area_finding, as_areas, file_digest, named_classes
-from .image import Array, Band, Image, Paths, apply_affine, check_file, extra, opened, refuse_palette, stored_bands
+from .area_pixels import AreaPixels, area_finding, named_classes
+from .areas import Areas, as_areas, file_digest
+from .bands import Band, stored_bands
+from .coordinates import apply_affine
+from .files import check_file, extra
+from .image import Image, Paths, opened, refuse_palette
+from .label_image import LabelImage
 
-#: Pixels are read in windows of at least so many rows and columns: only those that hold marked pixels.
-_BLOCK = 256
+#: Pixels are read in windows of at least this many rows and columns: only those with labelled pixels.
+MIN_WINDOW_SIDE: Final = 256
 _FORMAT, _VERSION = "discriminant samples", 1
 _KEY = b"discriminant"
 _PLACES = ("class", "area", "row", "column")
-#: So many classes and bands are printed; the others are counted.
-_MOST_CLASSES, _MOST_BANDS = 40, 12
-#: The usual advice: a class needs so many pixels for each band.
-_PIXELS_PER_BAND = 10
+#: Number of classes and bands printed in a table.
+MAX_PRINTED_CLASSES: Final = 40
+MAX_PRINTED_BANDS: Final = 12
+#: The usual recommendation for training a covariance: at least this many pixels of each class for each band.
+PIXELS_PER_BAND: Final = 10
 
 
 @dataclass(frozen=True)
 class SampleOrigin:
-    """Where samples come from: files, size and place of the image.
-
-    The affine map leads from (column, row) to coordinates.
+    """The origin of samples: files, size and georeference of the image.
 
     Parameters
     ----------
@@ -59,16 +66,16 @@ class SampleOrigin:
     crs : str, optional
         Its coordinate system as WKT.
     transform : tuple of float, default=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-        Six numbers, as `affine.Affine` takes them.
+        The affine transform from (column, row) to coordinates, six numbers as for `affine.Affine`.
     areas : str, default=""
         The file of the training areas.
     areas_sha256 : str, default=""
-        The digest of that file: a map says by it which areas its model has seen.
+        The digest of that file, by which a map identifies its training areas.
 
     See Also
     --------
     Samples : Have an origin.
-    draw_samples : Writes it down.
+    draw_samples : Records it.
 
     Examples
     --------
@@ -87,29 +94,29 @@ class SampleOrigin:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Samples(Result):
-    """Pixels with a class each.
+    """Pixels with their classes.
 
     Attributes
     ----------
     X : array of shape (n_pixels, n_bands)
-        In the type of the image.
+        Values, in the type of the image.
     y : array of shape (n_pixels,)
         Classes.
     areas : array of shape (n_pixels,)
-        The id of each pixel's area. Pixels of one area are alike: splits keep them together.
+        The id of each pixel's area. Pixels of one area resemble each other, so splits keep them together.
     rows, columns : arrays of shape (n_pixels,)
-        Places in the image.
+        Positions in the image.
     bands : tuple of Band
-        A model that learns from the samples is for images with these bands.
+        The bands of the image.
     origin : SampleOrigin
     findings : tuple of Finding
-        What is worth knowing: areas that overlap, lie outside, have no pixel; classes with few pixels.
+        Notes and warnings: overlapping areas, areas outside the image or without pixels, classes with few pixels.
 
     See Also
     --------
-    draw_samples : Takes them from an image.
-    load_samples : Reads them from a file.
-    split_by_area : Some to learn from, others to test with.
+    draw_samples : Samples the pixels of an image.
+    load_samples : Reads samples from a file.
+    split_by_area : Splits samples into training and test data.
     """
 
     X: Array
@@ -137,7 +144,7 @@ class Samples(Result):
 
     @property
     def training(self) -> dict[str, Any]:
-        """What a model that learns from these samples has seen, as maps and model files say it."""
+        """A description of the samples for the metadata of maps and model files."""
         image = ", ".join(Path(path).name for path in self.origin.paths)
         n_areas = len(np.unique(self.areas))
         known = {"areas_sha256": self.origin.areas_sha256} if self.origin.areas_sha256 else {}
@@ -150,51 +157,51 @@ class Samples(Result):
 
     @cached_property
     def statistics(self) -> ClassStatistics:
-        """Counts, means, spread and covariances of each class."""
+        """Counts, means, standard deviations and covariances of each class."""
         return class_statistics(self.X, self.y, self.areas, self.band_names)
 
     def to_training(self) -> tuple[Array, Array, Array]:
-        """Rows, labels and groups for `fit` and for cross-validation that holds out whole groups of areas.
+        """Values, labels and groups, for `fit` and for cross-validation that holds out whole groups of areas.
 
         Returns
         -------
         X : array of shape (n_pixels, n_bands)
-            The values.
+            Values.
         y, groups : arrays of shape (n_pixels,)
-            Class of each pixel, and the group of its area, see `area_groups`: points that are close to each other are
-            in one group.
+            The class of each pixel, and the group of its area, see `area_groups`: points close to each other are in one
+            group.
         """
         from .groups import area_groups
 
         return self.X, self.y, area_groups(self).groups
 
-    def take(self, chosen: Any) -> Samples:
-        """Some of the pixels: a mask, or their numbers.
+    def take(self, chosen: ArrayLike) -> Samples:
+        """Select pixels by a mask or by their indexes.
 
         Parameters
         ----------
         chosen : array-like
-            Of bool or int.
+            Bool or int.
 
         Returns
         -------
         Samples
             With the same bands, origin and findings.
         """
-        return replace(self, **{key: getattr(self, key)[chosen] for key in ("X", "y", "areas", "rows", "columns")})
+        where = np.asarray(chosen)
+        return replace(self, **{key: getattr(self, key)[where] for key in ("X", "y", "areas", "rows", "columns")})
 
-    def of_classes(self, classes: Any) -> Samples:
-        """The pixels of some classes only.
+    def of_classes(self, classes: Iterable[Hashable]) -> Samples:
+        """Select the pixels of some classes.
 
         Parameters
         ----------
         classes : list
-            Those to keep.
+            Classes to keep.
 
         Returns
         -------
         Samples
-            Without the others.
         """
         wanted = [plain(label) for label in classes]
         unknown = [label for label in wanted if label not in self.classes.tolist()]
@@ -206,46 +213,49 @@ class Samples(Result):
         return dict(zip(_PLACES, (self.y, self.areas, self.rows, self.columns), strict=True))
 
     def _columns(self) -> dict[str, Any]:
-        """A row for each pixel; bands have their numbers in their names, so that none is called like another column."""
+        """A row for each pixel; numbers before the names of bands keep them different from other columns."""
         bands = {f"{j + 1}: {name}": self.X[:, j] for j, name in enumerate(self.band_names)}
         return {**self._places(), **dict(zip("xy", self.coordinates.T, strict=True)), **bands}
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known of the classes and of the image, as plain values.
+        """The statistics of the classes and the origin, without the pixels, as plain values.
 
         Returns
         -------
         dict
-            The statistics, ``origin`` and ``findings``; not the pixels.
+            The statistics, ``origin`` and ``findings``.
         """
         return {**self.statistics.to_dict(), "origin": jsonable(self.origin), "findings": jsonable(self.findings)}
 
     def __str__(self) -> str:
         head = f"{self.n_pixels:,} pixels, {len(self.classes)} classes, {len(self.bands)} bands"
-        return "\n".join([head, str(self.statistics), *told_findings(self.findings)])
+        return "\n".join([head, str(self.statistics), *printed_findings(self.findings)])
 
     def _repr_html_(self) -> str:
         return self.statistics._repr_html_()
 
 
 def draw_samples(
-    image: Image | Paths, areas: Any, class_field: str | None = None, n_jobs: int | None = None
+    image: Image | Paths,
+    areas: str | os.PathLike[str] | Areas | LabelImage,
+    class_field: str | None = None,
+    n_jobs: int | None = None,
 ) -> Samples:
-    """The pixels of an image whose centres lie in training areas, with the classes of the areas.
+    """Sample the pixels of an image whose centres are in training areas, with the classes of the areas.
 
-    Only the parts of the image that hold areas are read. Pixels without a value are left out, and so are those that
-    areas of different classes claim; `Samples.findings` says so.
+    Only the parts of the image with areas are read. Pixels without a value and pixels in areas of different classes are
+    left out, with a finding.
 
     Parameters
     ----------
     image : path, list of paths, or Image
-        The bands.
+        The image.
     areas : path, Areas or LabelImage
-        Where classes are known, see `open_areas`.
+        The training areas, see `open_areas`.
     class_field : str, optional
-        For a path: the field that holds the class.
+        For a path: the field with the class.
     n_jobs : int, optional
-        Threads that read: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+        Number of threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Returns
     -------
@@ -253,8 +263,8 @@ def draw_samples(
 
     See Also
     --------
-    class_separability : Whether these classes can be told apart, and by which bands.
-    split_by_area : Samples to learn from and to test with.
+    class_separability : Separability of the classes, and the bands that contribute to it.
+    split_by_area : Splits samples into training and test data.
 
     Examples
     --------
@@ -281,7 +291,7 @@ def draw_samples(
     areas = as_areas(areas, class_field)
     with opened(image) as source:
         refuse_palette(source)
-        nothing = f"No pixel of {source.label} could be sampled with {areas.source}."
+        nothing = f"No valid pixel of {source.label} is in the areas of {areas.source}."
         values, pixels = pixel_values(source, areas.pixels(source), nothing, n_jobs)
         crs = None if source.crs is None else source.crs.to_wkt()
         place = tuple(map(float, source.transform[:6]))
@@ -289,17 +299,17 @@ def draw_samples(
         origin = SampleOrigin(source.paths, source.shape, crs, place, *known)
         y, ids = pixels.labels[pixels.area], pixels.ids[pixels.area]
         samples = Samples(np.ascontiguousarray(values), y, ids, pixels.rows, pixels.columns, source.bands, origin)
-        findings = (*source.findings, *source.fill_findings(), *pixels.findings, *_thin_classes(samples, pixels.labels))
-        return replace(samples, findings=findings)
+        small = _small_classes(samples, pixels.labels)
+        return replace(samples, findings=(*source.findings, *source.fill_findings(), *pixels.findings, *small))
 
 
 def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | None) -> tuple[Array, AreaPixels]:
-    """The values of the marked pixels, shape (n_pixels, n_bands), and the pixels of those that hold values.
+    """The values of the labelled pixels, shape (n_pixels, n_bands), and the pixels, without invalid ones.
 
-    Where none does, ``nothing`` is the error, with what is known of the areas.
+    If all are invalid, the error begins with ``nothing`` and contains the findings about the areas.
     """
     height, width = image.shape
-    down, across = image.block_shape(_BLOCK)
+    down, across = image.block_shape(MIN_WINDOW_SIDE)
     block = (pixels.rows // down) * (-(-width // across)) + pixels.columns // across
     order = np.argsort(block, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(block[order])) + 1) if len(order) else []
@@ -314,57 +324,56 @@ def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | N
         rows, columns = pixels.rows[part] - top, pixels.columns[part] - left
         values[part], valid[part] = array[:, rows, columns].T, seen[rows, columns]
 
-    if parts:
-        side_by_side(read, parts, n_jobs)
-    gone = np.setdiff1d(pixels.area, pixels.area[valid])
-    lost = f" Nothing is left of {pixels.named(gone)}." if gone.size else ""
-    words = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata, or hidden by "
-    words += "transparency) and are left out."
-    kept = pixels.take(valid).noting("warning" if gone.size else "note", "nodata", "" if valid.all() else words + lost)
+    parallel_map(read, parts, n_jobs)
+    lost = np.setdiff1d(pixels.area, pixels.area[valid])
+    more = f" No valid pixel is in {pixels.named(lost)}." if lost.size else ""
+    findings = (*pixels.findings, *invalid_pixels(int(np.count_nonzero(~valid)), len(valid), more))
     if not valid.any():
-        raise DegenerateDataError(" ".join([nothing, *(str(finding.message) for finding in kept.findings)]))
-    return values[valid], kept
+        raise DegenerateDataError(" ".join([nothing, *(str(finding.message) for finding in findings)]))
+    return values[valid], replace(pixels.take(valid), findings=findings)
 
 
-def _thin_classes(samples: Samples, labels: Array) -> list[Finding]:
-    """Classes that are lost, that have too few pixels for the bands, or that come from one area: a finding each."""
+def invalid_pixels(n_invalid: int, n_marked: int, more: str = "") -> list[Finding]:
+    """A finding about labelled pixels without a value, if there are any; a warning if there is ``more`` to report."""
+    if not n_invalid:
+        return []
+    words = f"{n_invalid:,} of {n_marked:,} labelled pixels have no value (nodata or transparent) and are left out."
+    return [area_finding("warning" if more else "note", "nodata", f"{words}{more}")]
+
+
+def _small_classes(samples: Samples, labels: Array) -> list[Finding]:
+    """Findings about classes without pixels, with few pixels for the number of bands, or from a single area."""
     p, found = len(samples.bands), samples.statistics
-    few, thin = found.counts <= p, (found.counts > p) & (found.counts < _PIXELS_PER_BAND * p)
+    wanted = PIXELS_PER_BAND * p
+    few, small = found.counts <= p, (found.counts > p) & (found.counts < wanted)
     lost = sorted(set(labels.tolist()) - set(found.classes.tolist()))
-    advisable = f"{_PIXELS_PER_BAND} for each of the {p} bands are advisable."
-    kinds: list[tuple[Severity, str, Any, Any, str, str]] = [
-        ("warning", "no-pixels", lost, [], "has no pixel left: it cannot be learned.",
-         "have no pixel left: they cannot be learned."),
-        ("warning", "few-pixels", found.classes[few], found.counts[few],
-         f"has {{}} in {several(p, 'band')}: its covariance cannot be estimated. Mark more.",
-         f"have as few pixels in {several(p, 'band')}: their covariances cannot be estimated. Mark more."),
-        ("note", "few-pixels", found.classes[thin], found.counts[thin],
-         f"has {{}}; {advisable}", f"have as few pixels; {advisable}"),
-        ("note", "one-area", found.classes[found.areas == 1], [],
-         "comes from one area: how well it is found elsewhere cannot be judged.",
-         "come from one area each: how well they are found elsewhere cannot be judged."),
-    ]  # fmt: skip
+    cases: list[tuple[Severity, str, Any, str]] = [
+        ("warning", "no-pixels", lost, "no valid pixel, so left out."),
+        ("warning", "few-pixels", found.classes[few], f"too few pixels for a covariance in {several(p, 'band')}."),
+        ("note", "few-pixels", found.classes[small], f"fewer than {wanted} pixels ({PIXELS_PER_BAND} per band)."),
+        ("note", "one-area", found.classes[found.areas == 1], "all pixels are in one area, so none can be held out."),
+    ]
     return [
-        area_finding(severity, kind, f"{named_classes(of, n)} {one.format(*pixels) if len(of) == 1 else many}")
-        for severity, kind, of, n, one, many in kinds
-        if (pixels := [several(count, "pixel") for count in n]) or len(of)
+        area_finding(severity, kind, f"{named_classes(classes)}: {words}")
+        for severity, kind, classes, words in cases
+        if len(classes)
     ]
 
 
 def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
-    """Write samples to a file, whole or not at all: ``.parquet``, a column for each band.
+    """Write samples to a Parquet file, with a column for each band.
 
     Parameters
     ----------
     samples : Samples
-        What to keep.
+        The samples.
     path : path
-        A file of this name is replaced.
+        Output file (``.parquet``); an existing file is replaced.
 
     See Also
     --------
     load_samples : Reads the file.
-    draw_samples : Makes samples.
+    draw_samples : Samples the pixels of an image.
 
     Examples
     --------
@@ -389,12 +398,12 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
 
 
 def load_samples(path: str | os.PathLike[str]) -> Samples:
-    """The samples that `save_samples` wrote to a file.
+    """Read samples written by `save_samples`.
 
     Parameters
     ----------
     path : path
-        ``.parquet``.
+        Input file (``.parquet``).
 
     Returns
     -------
@@ -403,7 +412,7 @@ def load_samples(path: str | os.PathLike[str]) -> Samples:
     See Also
     --------
     save_samples : Writes the file.
-    image_model : Models that learn from them.
+    image_model : Models to fit to the samples.
 
     Examples
     --------
@@ -423,31 +432,16 @@ def load_samples(path: str | os.PathLike[str]) -> Samples:
         return _from_parquet(name)
     except InputError:
         raise
-    except Exception as error:
-        # Whatever a damaged or foreign file runs into while it is read.
+    except Exception as error:  # a damaged or foreign file can cause any error
         raise InputError(
-            f"{name!r} cannot be read as samples ({type(error).__name__}: {error}). Give a file written by "
-            "save_samples or by the command 'raster samples'."
+            f"Cannot read samples from {name!r} ({type(error).__name__}: {error}). Give a file written by save_samples "
+            "or by the command 'raster samples'."
         ) from error
 
 
 def _check_ending(path: str | os.PathLike[str]) -> None:
     if Path(path).suffix.lower() != ".parquet":
-        raise InputError(f"Samples are kept in files that end in .parquet, got {os.fspath(path)!r}.")
-
-
-def _described(text: str | bytes, arrays: dict[str, Array], X: Array) -> Samples:
-    told = json.loads(text)
-    if told.get("format") != _FORMAT or told.get("version") != _VERSION:
-        raise InputError(f"Expected {_FORMAT} of version {_VERSION}, got {told.get('format')} {told.get('version')}.")
-    origin: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in told["origin"].items()}
-    bands = stored_bands(told["bands"], "The file")
-    findings = tuple(Finding(**finding) for finding in told["findings"])
-    y, areas, rows, columns = (arrays[key] for key in _PLACES)
-    samples = Samples(X, y, areas, rows, columns, bands, SampleOrigin(**origin), findings)
-    if X.shape != (samples.n_pixels, len(samples.bands)):
-        raise InputError(f"The file promises {len(samples.bands)} bands and holds values of shape {X.shape}.")
-    return samples
+        raise InputError(f"Samples are stored as Parquet, got {os.fspath(path)!r}. Give a name that ends in .parquet.")
 
 
 def _from_parquet(path: str) -> Samples:
@@ -456,27 +450,38 @@ def _from_parquet(path: str) -> Samples:
     table = pyarrow.parquet.read_table(path)
     text = (table.schema.metadata or {}).get(_KEY)
     if text is None:
-        raise InputError(f"{path!r} is a table, but no samples of an image. Give a file written by save_samples.")
-    columns = {key: table[key].to_numpy() for key in _PLACES}
-    # Text comes as objects.
-    places = {key: column.astype(str) if column.dtype == object else column for key, column in columns.items()}
-    bands = [table[j].to_numpy() for j in range(len(_PLACES) + 2, table.num_columns)]
-    return _described(text, places, np.ascontiguousarray(np.stack(bands, axis=1)))
+        raise InputError(f"{path!r} is a table without samples of an image. Give a file written by save_samples.")
+    described = json.loads(text)
+    if (described.get("format"), described.get("version")) != (_FORMAT, _VERSION):
+        got = f"{described.get('format')} {described.get('version')}"
+        raise InputError(f"{path!r}: expected {_FORMAT} of version {_VERSION}, got {got}. Write the samples again.")
+    places = [table[key].to_numpy() for key in _PLACES]
+    # Text is read as object.
+    y, areas, rows, columns = (one.astype(str) if one.dtype == object else one for one in places)
+    X = np.stack([table[j].to_numpy() for j in range(len(_PLACES) + 2, table.num_columns)], axis=1)
+    bands = stored_bands(described["bands"], repr(path))
+    if X.shape[1] != len(bands):
+        raise InputError(f"{path!r} describes {len(bands)} bands, but has {X.shape[1]}. It may be damaged.")
+    origin: Any = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in described["origin"].items()
+    }
+    findings = tuple(Finding(**finding) for finding in described["findings"])
+    return Samples(np.ascontiguousarray(X), y, areas, rows, columns, bands, SampleOrigin(**origin), findings)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassStatistics(Result):
-    """Counts, means, spread and covariances of K classes in p bands.
+    """Counts, means, standard deviations and covariances of K classes in p bands.
 
     Attributes
     ----------
     classes : array of shape (K,)
     band_names : tuple of str
     counts, areas : arrays of shape (K,)
-        Pixels, and areas they come from.
+        The number of pixels, and of their areas.
     means, sds, minima, maxima : arrays of shape (K, p)
     covariances : array of shape (K, p, p)
-        Divided by the count less 1; NaN for a class of one pixel, like its standard deviations.
+        With divisor n - 1; NaN for a class of one pixel, like its standard deviations.
 
     See Also
     --------
@@ -507,7 +512,7 @@ class ClassStatistics(Result):
         return {"class": flat.pop("class").tolist(), "band": list(self.band_names) * K, **flat}
 
     def to_dict(self) -> dict[str, Any]:
-        """The statistics as plain values; what is not known is None.
+        """The statistics as plain values; undefined ones are None.
 
         Returns
         -------
@@ -518,30 +523,24 @@ class ClassStatistics(Result):
         return {"bands": list(self.band_names), "classes": jsonable(records_of(values))}
 
     def __str__(self) -> str:
-        shown_bands, sds = self.band_names[:_MOST_BANDS], self.sds
-        rows = [["class", "pixels", "areas", *(shortened(band) for band in shown_bands)]]
-        for k, label in enumerate(self.classes[:_MOST_CLASSES]):
-            values = zip(self.means[k], sds[k], shown_bands, strict=False)
-            spread = [f"{mean:.4g} ± {number(sd, 3)}" for mean, sd, _ in values]
-            rows.append([shortened(label), f"{self.counts[k]:,}", f"{self.areas[k]:,}", *spread])
-        left_out = [
-            several(n, name, many)
-            for n, name, many in (
-                (len(self.classes) - _MOST_CLASSES, "class", "classes"),
-                (len(self.band_names) - _MOST_BANDS, "band", "bands"),
-            )
-            if n > 0
-        ]
-        more = " and ".join(left_out)
+        bands = self.band_names[:MAX_PRINTED_BANDS]
+        rows = [["class", "pixels", "areas", *map(shortened, bands)]]
+        for k, label in enumerate(self.classes[:MAX_PRINTED_CLASSES]):
+            values = zip(self.means[k], self.sds[k], bands, strict=False)
+            cells = [f"{mean:.4g} ± {number(sd, 3)}" for mean, sd, _ in values]
+            rows.append([shortened(label), f"{self.counts[k]:,}", f"{self.areas[k]:,}", *cells])
+        n_classes, n_bands = len(self.classes) - MAX_PRINTED_CLASSES, len(self.band_names) - MAX_PRINTED_BANDS
+        hidden = [several(n_classes, "class", "classes") if n_classes > 0 else "", several(n_bands, "band")]
+        more = listed(filter(None, hidden[: 1 + (n_bands > 0)]))
         words = "mean ± standard deviation in each band" + (f"; {more} more are not shown" if more else "")
         return "\n".join([*aligned(rows), words])
 
 
 def class_statistics(X: Array, y: Array, areas: Array, band_names: tuple[str, ...]) -> ClassStatistics:
-    """The statistics of pixels by class."""
+    """Compute the statistics of pixels by class."""
     rows = as_rows(X)
     classes, codes = encode_labels(y, rows.n_rows)
-    moments = reduce(LabelledRows(rows, classes, codes), ClassMoments(len(classes), rows.n_columns, "class"))
+    moments = LabelledRows(rows, classes, codes).reduce(ClassMoments(len(classes), rows.n_columns, "class"))
     divisor = np.where(moments.counts > 1, moments.counts - 1.0, np.nan)
     counts, covariances = moments.counts.astype(np.int64), moments.scatter / divisor[:, None, None]
     parts = [(X[own], areas[own]) for own in (codes == k for k in range(len(classes)))]

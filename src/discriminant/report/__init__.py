@@ -1,4 +1,4 @@
-"""What was found, for somebody who was not there: one HTML file that needs nothing else."""
+"""Reports as single HTML files that need no network."""
 
 from ..dependencies import attach_stub
 

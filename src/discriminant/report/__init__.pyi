@@ -1,5 +1,5 @@
-"""The reports, and where they are written."""
+"""The public names of reports."""
 
-from .table_report import write_report
+from .table_report import TableReport, write_report
 
-__all__ = ["write_report"]
+__all__ = ["TableReport", "write_report"]

@@ -1,7 +1,6 @@
-"""The page of a report: one HTML file of numbered sections, with figures that the browser draws and nothing to fetch.
+"""The page of a report: one HTML file of numbered sections and interactive figures that works offline.
 
-What all reports share: the sections and figures a page is made of, numbers as pages print them, and the writing of the
-file.
+Shared by all reports: sections and figures, the format of numbers, and the writing of the file.
 """
 
 from __future__ import annotations
@@ -10,21 +9,26 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DiscriminantError
+from ..evaluation.intervals import RANGE_MARK
 from ..figures.sketch import Sketch
 from ..figures.theme import alt_text, as_text
 from ..files import write_whole
 from ..results import NOTHING, decimal, percent
 
-#: Measures that are shares of rows and read best in percent.
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from plotly.graph_objects import Figure
+
+#: Measures that are printed in percent.
 SHARES = {
     "accuracy",
     "error_rate",
@@ -37,14 +41,14 @@ SHARES = {
     "coverage",
     "selective_accuracy",
 }
-#: Measures in units of their own, of any size.
+#: Measures with units of their own.
 COSTS = {"cost"}
 _PACKAGES = ("discriminant", "numpy", "scipy", "scikit-learn", "plotly")
 _MINUS = "\N{MINUS SIGN}"  #: as wide as a digit, so that columns align
 
 
 def significant(value: float, digits: int = 4) -> str:
-    """A number to so many significant digits, zeros at its end included; a dash where there is none."""
+    """A number with this many significant digits, trailing zeros included; a dash for NaN."""
     if not math.isfinite(value):
         return NOTHING if math.isnan(value) else "∞" if value > 0 else f"{_MINUS}∞"
     if value == 0:
@@ -55,45 +59,45 @@ def significant(value: float, digits: int = 4) -> str:
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with its sign; what rounds to 0 has none."""
+    """A number with its sign, except for 0 after rounding."""
     text = f"{value:+.{digits}f}".replace("-", _MINUS)
     return text if text.strip(f"+{_MINUS}0.") else text[1:]
 
 
 def short(value: float) -> str:
-    """A number to three digits at most, such as a threshold or a cost."""
+    """A number with at most three significant digits."""
     return f"{value:.3g}".replace("-", _MINUS) if math.isfinite(value) else significant(value)
 
 
 def measured(metric: str, value: float) -> str:
-    """A measure as it reads best."""
+    """A measure in percent, in significant digits or in decimals."""
     if metric in SHARES:
         return percent(value)
     return significant(value, 3) if metric in COSTS else decimal(value, 3)
 
 
-def between(metric: str, low: float, high: float) -> str:
-    """The ends of an interval; an empty text where there is none."""
+def between(metric: str, low: float, high: float, is_range: bool = False) -> str:
+    """The ends of an interval, marked if it is a range; empty without an interval."""
     if math.isnan(low) or math.isnan(high):
         return ""
     first = f"{100 * low:.1f}" if metric in SHARES else measured(metric, low)
-    return f"{first} to {measured(metric, high)}"
+    return f"{first} to {measured(metric, high)}{RANGE_MARK if is_range else ''}"
 
 
-def quoted(label: Any) -> str:
-    """A class, action or column named in a sentence."""
+def quoted(label: Hashable) -> str:
+    """A class, action or column in quotes."""
     return f"“{label}”"
 
 
-#: Room above a plot, in pixels, once its title is text of the page.
-_TOP = 24
-#: Less than this leaves no room for axes and their names.
-_LEAST_HEIGHT = 260
+# Margin above a plot in pixels, because its title is text of the page.
+TOP_MARGIN: Final = 24
+# Minimum height of a figure in pixels, for its axes and their titles.
+MIN_HEIGHT: Final = 260
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its place on the page, what plotly draws, and what is said about it; or why there is none."""
+    """A figure with its element id, title and explanation; or the reason why there is none."""
 
     place: str
     figure: dict[str, Any] | None
@@ -103,10 +107,10 @@ class Drawing:
     alt: str = ""
 
 
-def drawing(place: str, draw: Callable[..., Any], *arguments: Any, **options: Any) -> Drawing:
-    """The figure that ``draw`` returns, its title taken out: as text of the page it can wrap and be read aloud.
+def drawing(place: str, draw: Callable[..., Figure | Sketch], *arguments: Any, **options: Any) -> Drawing:
+    """The figure that ``draw`` returns, or the reason of its error.
 
-    Where ``draw`` refuses, its reason.
+    The title becomes text of the page, which can wrap and is read by screen readers.
     """
     try:
         figure = draw(*arguments, **options)
@@ -117,18 +121,18 @@ def drawing(place: str, draw: Callable[..., Any], *arguments: Any, **options: An
     title = layout.pop("title", None) or {}
     heading, _, rest = as_text(title.get("text", "")).partition("\n")
     below = as_text((title.get("subtitle") or {}).get("text", ""))
-    said = " ".join(filter(None, (rest.replace("\n", " "), below.replace("\n", " "))))
+    explanation = " ".join(filter(None, (rest.replace("\n", " "), below.replace("\n", " "))))
     layout.pop("width", None)
     margin = layout.setdefault("margin", {})
     if "height" in layout:
-        layout["height"] = max(layout["height"] - (margin.get("t", _TOP) - _TOP), _LEAST_HEIGHT)
-    margin["t"] = _TOP
-    return Drawing(place, values, heading, said, alt=alt_text(figure))
+        layout["height"] = max(layout["height"] - (margin.get("t", TOP_MARGIN) - TOP_MARGIN), MIN_HEIGHT)
+    margin["t"] = TOP_MARGIN
+    return Drawing(place, values, heading, explanation, alt=alt_text(figure))
 
 
 @dataclass(frozen=True)
 class Section:
-    """A numbered section: its address on the page, its heading, and what its template shows.
+    """A numbered section: its address on the page, its heading, and the content for its template.
 
     Figures are entries of ``content``: a `Drawing`, or a list of them.
     """
@@ -144,6 +148,23 @@ class Section:
         return [entry for entries in lists for entry in entries if isinstance(entry, Drawing)]
 
 
+@dataclass(frozen=True)
+class Block:
+    """A block of a section: the kind of element in ``blocks.html``, and its content."""
+
+    kind: str
+    content: Any
+
+
+Blocks = list[Block | Drawing]
+
+
+def table_block(label: str, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any) -> Block:
+    """A table; ``more`` are its text columns, the colours of its rows, and a style."""
+    form = {"label": label, "head": head, "rows": rows, "text_columns": (0,), "colours": (), "style": ""}
+    return Block("table", {**form, **more})
+
+
 def write_page(
     path: str | os.PathLike[str],
     template: str,
@@ -152,9 +173,9 @@ def write_page(
     sections: list[Section],
     words: Mapping[str, tuple[str, str]] | None = None,
 ) -> Path:
-    """Write sections as a page and return its path; the file appears whole or not at all.
+    """Write sections as a page and return its path; the file is written completely or not at all.
 
-    ``template`` extends ``base.html``; ``facts`` and the date stand below the title; ``words`` are explained.
+    ``template`` extends ``base.html``; ``facts`` and the date are the subtitle; ``words`` are the glossary.
     """
     from plotly.offline import get_plotlyjs
 
@@ -174,7 +195,7 @@ def write_page(
 
 
 def part(section: Section, words: Mapping[str, tuple[str, str]] | None = None) -> str:
-    """The text and tables of a section as HTML, without its figures: for a page that draws them itself."""
+    """The text and tables of a section as HTML, without its figures, for a page that draws them itself."""
     content = {name: None if isinstance(value, Drawing) else value for name, value in section.content.items()}
     template = "blocks.html" if "blocks" in content else "sections.html"
     written = _environment().get_template(template).make_module({"words": words or {}})
@@ -182,7 +203,7 @@ def part(section: Section, words: Mapping[str, tuple[str, str]] | None = None) -
 
 
 @cache
-def _environment() -> Any:
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -197,5 +218,5 @@ def _environment() -> Any:
 
 
 def versions(*more: str) -> list[tuple[str, str]]:
-    """Python's version, and those of the packages a result depends on."""
+    """The versions of Python and of the packages that a result depends on."""
     return [("Python", platform.python_version()), *((name, metadata.version(name)) for name in (*_PACKAGES, *more))]

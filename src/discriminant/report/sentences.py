@@ -1,83 +1,78 @@
 """Sentences of a table's report, each a function of the quantities that it states and of nothing else.
 
-What a sentence claims beside its numbers, such as "significantly better", follows from these quantities here, so that
-tests can check it for any of them.
+A claim such as "significantly better" is derived here from these quantities, so that tests can check it for any values.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.intervals import Estimate, quantile
-from ..evaluation.probabilities import CalibrationLine
+from ..evaluation.recalibration import CalibrationLine
 from ..results import count, decimal, listed, metric_name, percent
-from ..validation.comparison import BASELINE, Comparison
-from ..validation.cross_validation import METRICS
+from ..validation.comparison import Comparison
+from ..validation.cross_validation import BASELINE
 from .page import between, measured, quoted
 
-#: Relative difference up to which two measures are equal: they may be sums of the same rows in another order.
-_ROUNDING: Final = 1e-9
-#: A class with fewer rows than this has imprecise recall and precision.
+# Relative difference up to which two accuracies are equal: sums of the same rows in another order.
+ROUNDING_DIFFERENCE: Final = 1e-9
+# Recall and precision of a class with fewer rows are imprecise.
 FEW_ROWS: Final = 20
 
 
-def written(metric: str, found: Estimate, named: bool = False) -> str:
-    """A measure and the ends of its interval, whose level is named where it is the first of a text."""
+def written(metric: str, found: Estimate, with_level: bool = False) -> str:
+    """A measure with its interval; ``with_level`` adds the confidence level."""
     ends = between(metric, found.low, found.high)
-    level = f"{100 * found.level:g} % interval " if named else ""
-    return f"{measured(metric, found.value)}{f' ({level}{ends})' if ends else ''}"
+    kind = "range " if found.is_range else f"{100 * found.level:g} % CI " if with_level else ""
+    return f"{measured(metric, found.value)}{f' ({kind}{ends})' if ends else ''}"
 
 
-def accuracy_sentence(model: str, rows: str, accuracy: Estimate, majority: tuple[Any, float]) -> str:
-    """The accuracy of a model beside the share of the most frequent class."""
+def accuracy_sentence(name: str, accuracy: Estimate, majority: tuple[Hashable, float]) -> str:
+    """The accuracy of a model, which ``name`` introduces, and that of the majority-class baseline."""
     label, share = majority
-    no_better = ", at least as accurate" if accuracy.value <= share * (1 + _ROUNDING) else ""
+    verdict = "no better than the " if accuracy.value <= share * (1 + ROUNDING_DIFFERENCE) else ""
     return (
-        f"Accuracy of {model} on {rows}: {written('accuracy', accuracy, named=True)}; majority class {quoted(label)}: "
-        f"{percent(share)}{no_better}."
+        f"{name}: {written('accuracy', accuracy, with_level=True)}; {verdict}majority-class baseline "
+        f"({quoted(label)}): {percent(share)}."
     )
 
 
-def class_sentence(label: Any, share: float, recall: Estimate, precision: Estimate, part: str = "") -> str:
+def class_sentence(label: Hashable, share: float, recall: Estimate, precision: Estimate, part: str = "") -> str:
     """Recall and precision of a class; the precision of a class that is never predicted is undefined."""
-    own = "never predicted" if math.isnan(precision.value) else f"precision {percent(precision.value)}"
+    own = "precision undefined (never predicted)"
+    if not math.isnan(precision.value):
+        own = f"precision {percent(precision.value)}"
     return f"Recall of {quoted(label)} ({percent(share)} of the rows{part}): {written('recall', recall)}; {own}."
 
 
 def error_sentence(model: str, error_rate: float, n_errors: float, most_frequent: str | None) -> str:
-    """The error rate of a model, and which error is the most frequent."""
+    """The error rate of a model, and its most frequent error."""
     if n_errors == 0:
         return f"Error rate of {model}: 0 errors on these rows."
     most = "" if most_frequent is None else f"; most frequent error: {most_frequent}"
     return f"Error rate of {model}: {percent(error_rate)}{most}."
 
 
-def hidden_class_sentence(label: Any, recall: Estimate, balanced: Estimate, part: str = "") -> str:
-    """The class of the lowest recall, which the accuracy hides."""
-    return (
-        f"Lowest recall{part}: {quoted(label)}, {written('recall', recall)}. Balanced accuracy, the accuracy if all "
-        f"classes were equally frequent: {percent(balanced.value)}."
-    )
-
-
-def cost_sentence(cost: Estimate, cheapest: tuple[Any, float] | None, is_least_expected: bool) -> str:
-    """The mean cost of a row, beside that of the answer that costs least if it is always given."""
-    how = ", each row given the class of least expected cost" if is_least_expected else ""
-    always = "" if cheapest is None else f"; always {quoted(cheapest[0])}: {measured('cost', cheapest[1])}"
-    return f"Mean cost of a row under the costs given{how}: {written('cost', cost)}{always}."
+def cost_sentence(cost: Estimate, cheapest: tuple[Hashable, float] | None, is_least_expected: bool) -> str:
+    """The mean cost per row, with that of the best constant prediction."""
+    how = " (decisions minimise expected cost)" if is_least_expected else ""
+    constant = ""
+    if cheapest is not None:
+        constant = f"; always {quoted(cheapest[0])}: {measured('cost', cheapest[1])}"
+    return f"Mean cost per row{how}: {written('cost', cost)}{constant}."
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How a model stands among those it was compared with, by the tests of pairs.
+    """The rank of a model among the compared models, by the pairwise tests.
 
-    ``better`` and ``alike`` are other models, the baseline excepted: those that are significantly better, and those
-    that are not significantly different. ``recommended`` is the best that is significantly better than the baseline.
-    ``by_auc`` says what the AUC shows where no model is better than the baseline.
+    ``better`` and ``alike`` are other models, without the baseline: those that are significantly better, and those
+    that are not significantly different. ``recommended`` is the best model that is significantly better than the
+    baseline. ``by_auc`` compares the AUC with the baseline if no model is better.
     """
 
     model: str
@@ -92,7 +87,7 @@ class Standing:
 
     @classmethod
     def of(cls, comparison: Comparison, model: str) -> Standing:
-        """Of a model of a comparison, which may be the baseline."""
+        """The rank of a model of a comparison, which may be the baseline."""
         others = [name for name in comparison.ranking if name not in (model, BASELINE)]
         recommended = comparison.recommended
         return cls(
@@ -109,23 +104,23 @@ class Standing:
 
     @property
     def measure(self) -> str:
-        """What the models were compared by, as text calls it."""
+        """The metric of the comparison, as text."""
         return metric_name(self.metric)
 
     @property
     def sentence(self) -> str:
-        """The model's place among the others; empty where it is alone."""
-        limit, told = f"{1 - self.level:.3g}", []
+        """The models that are better than this one or not significantly different; empty without other models."""
+        limit, found = f"{1 - self.level:.3g}", []
         if self.better:
-            told.append(f"Significantly better than {self.model} (Holm-adjusted p < {limit}): {listed(self.better)}.")
+            found.append(f"Significantly better than {self.model} (Holm-adjusted p < {limit}): {listed(self.better)}.")
         if self.alike:
-            told.append(f"Not significantly different from {self.model}: {listed(self.alike)}.")
-        if not told and self.n_models > 1:
-            told.append(f"All other models are significantly worse than {self.model} (Holm-adjusted p < {limit}).")
-        return " ".join(told)
+            found.append(f"Not significantly different from {self.model}: {listed(self.alike)}.")
+        if not found and self.n_models > 1:
+            found.append(f"All other models are significantly worse than {self.model} (Holm-adjusted p < {limit}).")
+        return " ".join(found)
 
-    def against_baseline(self, majority: tuple[Any, float]) -> str:
-        """That the model is not better than the baseline, and what is; empty where it is better."""
+    def against_baseline(self, majority: tuple[Hashable, float]) -> str:
+        """That the model is not better than the baseline, and which model is; empty if the model is better."""
         if self.beats_baseline:
             return ""
         label, share = majority
@@ -134,64 +129,51 @@ class Standing:
             return f"No model is significantly better than {baseline}.{f' {self.by_auc}' if self.by_auc else ''}"
         return f"{self.model} is not significantly better than {baseline}; {self.recommended} is."
 
-    @property
-    def order(self) -> str:
-        """Whether the model's place would hold with other rows."""
-        if not self.beats_baseline:
-            return f"{self.model} is not significantly better than the baseline by {self.measure}."
-        return self.sentence or f"{self.model} was the only model compared."
-
-    def recommendation(self, lowest: tuple[Any, float] | None) -> str:
-        """What to do; ``lowest`` is a class that accuracy hides and its recall, where no costs were given."""
+    def recommendation(self, lowest: tuple[Hashable, float] | None) -> str:
+        """The recommended model; ``lowest`` is a class that accuracy hides and its recall, if no costs were given."""
         if not self.beats_baseline:
             if self.recommended is not None:
                 return f"Use {self.recommended} instead of {self.model}: it is significantly better than the baseline."
             if self.by_auc:
                 return (
-                    "Do not use the predicted classes of these models. Scores rank rows better than chance: compare "
-                    "the models by AUC, or set a threshold by the costs of errors."
+                    "Do not use the predicted classes of these models. Their scores rank rows better than chance: "
+                    "compare the models by AUC, or set a threshold by the costs of errors."
                 )
             return (
-                "Do not use these models: none is significantly better than the baseline. Look for more informative "
-                "columns, or for more rows."
+                "Do not use these models: none is significantly better than the baseline. Add informative columns or "
+                "more rows."
             )
         if self.better:
             return f"Use {self.better[0]} instead of {self.model}: it is significantly better by {self.measure}."
-        told = [f"Use {self.model}.", *_about_lowest(lowest)]
+        found = [f"Use {self.model}.", *_low_recall(lowest)]
         if self.alike:
-            told.append(f"{listed(self.alike)} {_are(self.alike)} not significantly different: prefer the simplest.")
-        return " ".join(told)
+            found.append("Models that are not significantly different are alternatives: prefer the simplest.")
+        return " ".join(found)
 
 
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _about_lowest(lowest: tuple[Any, float] | None) -> list[str]:
+def _low_recall(lowest: tuple[Hashable, float] | None) -> list[str]:
     if lowest is None:
         return []
     label, recall = lowest
-    return [
-        f"Its recall of {quoted(label)} is {percent(recall)}: if that is too low, give costs or move its threshold."
-    ]
+    return [f"The recall of {quoted(label)} is {percent(recall)}: to raise it, give costs or move its threshold."]
 
 
 def is_better(comparison: Comparison, first: str, second: str) -> bool:
-    """Whether the first of two models scores better, and by more than chance."""
-    places = comparison.ranking.index(first), comparison.ranking.index(second)
-    return places[0] < places[1] and comparison.is_real(first, second)
+    """Whether the first of two models is significantly better."""
+    ranks = comparison.ranking.index(first), comparison.ranking.index(second)
+    return ranks[0] < ranks[1] and comparison.is_real(first, second)
 
 
 def above_chance(evaluation: Evaluation) -> list[Estimate]:
-    """The measures of an evaluation whose intervals lie above what columns without information reach."""
+    """The measures of an evaluation whose intervals exclude the value of uninformative columns."""
     chance = {"balanced_accuracy": 1 / len(evaluation.classes), "auc": 0.5}
     found = [(evaluation[metric], level) for metric, level in chance.items() if metric in evaluation]
-    # Without an interval, as where every row is right, the value itself counts.
+    # Without an interval, as when every row is correct, the value itself counts.
     return [one for one, level in found if (one.value if math.isnan(one.low) else one.low) > level]
 
 
-def evaluated_recommendation(model: str, evaluation: Evaluation, lowest: tuple[Any, float] | None) -> str:
-    """What to do with a model that was evaluated alone."""
+def evaluated_recommendation(model: str, evaluation: Evaluation, lowest: tuple[Hashable, float] | None) -> str:
+    """The recommendation for a model that was evaluated without others."""
     evidence = [one.metric for one in above_chance(evaluation)]
     if not evidence:
         return f"Do not use {model}: it is not significantly better than chance on these rows."
@@ -200,94 +182,61 @@ def evaluated_recommendation(model: str, evaluation: Evaluation, lowest: tuple[A
             f"Do not use the predicted classes of {model}: balanced accuracy is not significantly above chance. Its "
             "scores rank rows better than chance: set a threshold by the costs of errors."
         )
-    return " ".join([f"{model} is significantly better than chance on rows like these.", *_about_lowest(lowest)])
-
-
-def best_by_metric(means: Mapping[str, Mapping[str, float]], model: str) -> list[str]:
-    """By which measures another model has a strictly better mean; ``means`` is by measure, then by model."""
-    told = []
-    for metric, values in means.items():
-        known = {name: value for name, value in values.items() if name != BASELINE and not math.isnan(value)}
-        if not known:
-            continue
-        best = (max if METRICS[metric] else min)(known, key=lambda name: known[name])
-        if model not in known:
-            told.append(f"Best {metric_name(metric)}: {best} ({model} has none).")
-        elif not math.isclose(known[best], known[model], rel_tol=_ROUNDING):
-            told.append(f"Best {metric_name(metric)}: {best}.")
-    return told
+    return " ".join([f"{model} is significantly better than chance on rows like these.", *_low_recall(lowest)])
 
 
 def precision_at(share: float, sensitivity: float, specificity: float) -> float:
-    """Of the rows called positive, the share that is of a class with this share; NaN where none is called so."""
-    right = share * sensitivity
-    called = right + (1 - share) * (1 - specificity)
-    return right / called if called > 0 else math.nan
+    """The precision of a class with this share of the rows; NaN if it is never predicted."""
+    true_positives = share * sensitivity
+    predicted = true_positives + (1 - share) * (1 - specificity)
+    return true_positives / predicted if predicted > 0 else math.nan
 
 
-def prevalence_sentence(label: Any, share: float, sensitivity: float, specificity: float) -> str:
-    """The precision of a class at its share among the rows, and where it is ten times rarer."""
+def prevalence_sentence(label: Hashable, share: float, sensitivity: float, specificity: float) -> str:
+    """The precision of a class at its share of the rows, and at a tenth of it."""
     now, rarer = (precision_at(part, sensitivity, specificity) for part in (share, share / 10))
     if math.isnan(now):
-        return f"{quoted(label)} was never predicted: its precision is undefined."
+        return f"Precision of {quoted(label)}: undefined (never predicted)."
     return (
-        f"Precision of {quoted(label)} at its present share of {percent(share)}: {percent(now)}; were it ten times "
-        f"rarer, {percent(rarer)}, with the same model and threshold."
+        f"Precision of {quoted(label)}: {percent(now)} at prevalence {percent(share)} (these rows), {percent(rarer)} "
+        f"at prevalence {percent(share / 10)}."
     )
 
 
-def equal_shares_sentence(balanced: float) -> str:
-    """The accuracy if all classes were equally frequent."""
-    return f"Accuracy if all classes were equally frequent: {percent(balanced)}."
-
-
-def few_rows_sentence(classes: Sequence[Any], rows: Sequence[float]) -> str:
-    """The classes of few rows; empty where there are none."""
+def few_rows_sentence(classes: Sequence[Hashable], rows: Sequence[float]) -> str:
+    """The classes with few rows; empty without any."""
     few = [f"{quoted(label)} ({count(n)})" for label, n in zip(classes, rows, strict=True) if n < FEW_ROWS]
     if not few:
         return ""
     return f"Classes with fewer than {FEW_ROWS} rows: {listed(few, most=5)}. Their recall and precision are imprecise."
 
 
-def precision_of_accuracy_sentence(accuracy: Estimate) -> str:
-    """How precisely the accuracy is known; empty without an interval."""
-    if math.isnan(accuracy.low):
-        return ""
-    ends = f"{percent(accuracy.low)} to {percent(accuracy.high)}"
-    return (
-        f"{100 * accuracy.level:g} % interval of the accuracy: {ends}; four times as many rows would about halve its "
-        "width."
-    )
-
-
-def calibration_sentences(line: CalibrationLine, label: Any, level: float) -> list[str]:
-    """Slope and intercept of the calibration line, and whether each is significantly off."""
+def calibration_sentences(line: CalibrationLine, label: Hashable, level: float) -> list[str]:
+    """Slope and intercept of the calibration line, and whether each differs significantly from the ideal."""
     slope, error = line.slope, line.slope_error
     found = []
     if math.isfinite(slope) and math.isfinite(error):
-        reading = _against(
-            slope, error, 1, level, "probabilities are overconfident", "probabilities are underconfident"
-        )
-        found.append(f"Calibration slope: {decimal(slope, 2)} (standard error {decimal(error, 2)}), {reading}.")
+        verdict = _against(slope, error, 1, level, "overconfident probabilities", "underconfident probabilities")
+        found.append(f"Calibration slope: {decimal(slope, 2)} (standard error {decimal(error, 2)}), {verdict}.")
     large, error = line.in_the_large, line.in_the_large_error
     if math.isfinite(large) and math.isfinite(error):
-        of = f"the probabilities of {quoted(label)} are too"
-        reading = _against(large, error, 0, level, f"{of} high on average", f"{of} low on average")
-        found.append(f"Calibration in the large: {decimal(large, 2)} (standard error {decimal(error, 2)}), {reading}.")
+        of = f"probabilities of {quoted(label)} too"
+        verdict = _against(large, error, 0, level, f"{of} high on average", f"{of} low on average")
+        found.append(f"Calibration in the large: {decimal(large, 2)} (standard error {decimal(error, 2)}), {verdict}.")
     return found
 
 
-def _against(value: float, error: float, right: int, level: float, below: str, above: str) -> str:
-    """Whether a value differs significantly from the right one, and what it means."""
-    if abs(value - right) <= quantile(level) * error:
-        return f"not significantly different from {right}"
-    return f"significantly {'below' if value < right else 'above'} {right}: {below if value < right else above}"
+def _against(value: float, error: float, ideal: int, level: float, below: str, above: str) -> str:
+    """Whether a value differs significantly from the ideal, and what this implies."""
+    if abs(value - ideal) <= quantile(level) * error:
+        return f"not significantly different from {ideal}"
+    return f"significantly {'below' if value < ideal else 'above'} {ideal}: {below if value < ideal else above}"
 
 
 def learning_sentence(n_rows: int, error: Estimate, limit: Estimate, estimation: Estimate) -> str:
-    """The error now, and the estimated one with unlimited training rows."""
-    margin = f" ± {100 * estimation.reach:.1f}" if math.isfinite(estimation.reach) else ""
+    """The error now, and the estimated one with unlimited training data."""
+    margin = f" ± {100 * estimation.half_width:.1f}" if math.isfinite(estimation.half_width) else ""
     return (
         f"Error with {count(n_rows)} training rows: {percent(error.value)}; estimated limit with unlimited rows: "
-        f"{percent(limit.value)} (difference {100 * estimation.value:.1f}{margin} points)."
+        f"{percent(limit.value)} (difference {100 * estimation.value:.1f}{margin} percentage points)."
     )

@@ -1,10 +1,10 @@
-"""The style of a page, for pages that are not written as reports; it needs no library, so that they begin at once."""
+"""The style of a report for other pages, such as those of the studio, without imports that are slow to load."""
 
 from pathlib import Path
 
 
 def style() -> str:
-    """The style of a page: its colours on light and on dark paper, and its parts within the class ``report``."""
+    """The style sheet: colours of the light and dark modes, and the elements within the class ``report``."""
     light, dark, parts, raster, figures = (
         Path(__file__).with_name("templates").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("light", "dark", "style", "raster", "figures")

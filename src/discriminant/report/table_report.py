@@ -1,34 +1,37 @@
-"""The report of a comparison or evaluation on a table: the answer in plain words, the evidence, and its limits."""
+"""The report of a comparison or an evaluation on a table: its data, summary and sections."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, Classifier, MatrixLike, RandomState
 from ..data import as_rows, encode_labels
 from ..decision.costs import read_costs
 from ..errors import ParameterError
 from ..estimators.coefficients import CoefficientTable
+from ..evaluation.by_group import GroupMeasures
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.intervals import Estimate
-from ..results import Finding, count, metric_name, percent, plain, several
+from ..results import Finding, count, plain, several
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
 from ..validation.comparison import Comparison
 from ..validation.learning_curve import LearningCurve
-from .page import Section, between, drawing, measured, quoted, short, write_page
+from .cost_thresholds import Costs, thresholds_section
+from .held_out import decision_section, groups_section
+from .page import Section, between, measured, quoted, write_page
 from .sections import (
     WORDS,
-    Thresholds,
     calibration_section,
     coefficients_section,
     confusion_section,
@@ -38,31 +41,25 @@ from .sections import (
     regions_section,
     reproduction_section,
     roc_section,
-    thresholds_of,
-    thresholds_section,
 )
 from .sentences import (
     Standing,
     accuracy_sentence,
-    best_by_metric,
     class_sentence,
     cost_sentence,
-    equal_shares_sentence,
     error_sentence,
     evaluated_recommendation,
-    few_rows_sentence,
-    hidden_class_sentence,
-    learning_sentence,
-    precision_of_accuracy_sentence,
-    prevalence_sentence,
 )
+
+#: Training rows as a report takes them.
+Training: TypeAlias = TrainingTable | tuple[MatrixLike, ArrayLike] | tuple[MatrixLike, ArrayLike, Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The rows the models were fitted to, and what is known about them."""
+    """The training data of the models, with names, weights and findings."""
 
-    X: Any
+    X: MatrixLike
     y: Array
     names: tuple[str, ...]
     weights: Array | None = None
@@ -76,8 +73,8 @@ class TrainingRows:
         return None if self.schema is None or self.schema.target is None else self.schema.target.name
 
 
-def training_rows(given: Any) -> TrainingRows:
-    """Training rows, however they were given."""
+def training_rows(given: Training) -> TrainingRows:
+    """Training rows from what `read_training` returns, or from ``(X, y)`` or ``(X, y, names)``."""
     if isinstance(given, TrainingTable):
         shared = ("X", "y", "weights", "schema", "findings", "n_dropped")
         return TrainingRows(names=given.schema.names, **{name: getattr(given, name) for name in shared})
@@ -94,65 +91,101 @@ def training_rows(given: Any) -> TrainingRows:
     return TrainingRows(given[0], classes[codes], names)
 
 
-#: A class with less than this share of the rows of the most frequent one is called rare.
-_RARE = 0.8
-#: Measures of probabilities and scores, which costs do not change.
+# A class is rare if it has less than this share of the rows of the majority class.
+RARE_CLASS_RATIO: Final = 0.8
+#: Measures of probabilities and scores, which do not depend on costs.
 PROBABILISTIC: Final = ("auc", "log_loss", "brier")
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What each action costs where each class is true: rows classes, columns actions."""
-
-    values: Array
-    classes: list[Any]
-    actions: list[Any]
-
-
 @dataclass(frozen=True, eq=False)
-class ReportData:
-    """Everything that the parts of a report read: what `write_report` was given, and what follows from it."""
+class TableReport:
+    """The parts of the report of a table, and the quantities derived from them.
+
+    Parameters
+    ----------
+    comparison : Comparison or None
+        The result of `compare`; None for the report of one evaluated model.
+    training : TrainingTable, (X, y), (X, y, names) or None
+        The training data of the models.
+    given_evaluation : Evaluation, optional
+        The evaluation of the best model on held-out data. Default: of the out-of-fold predictions of the comparison.
+    model : fitted classifier, optional
+        The best model, fitted to all rows, for coefficients and decision regions.
+    model_name : str, optional
+        The name of the model in the comparison. Default: the best.
+    coefficients : CoefficientTable, optional
+        For a model without standard errors, such as one from a file. Default: `coefficient_table` of the model.
+    given_costs : array, dict or frame, optional
+        Rows true classes, columns actions, as for `Decision`.
+    learning_curve : LearningCurve, optional
+        The learning curve of the best model.
+    command : str, optional
+        The command that wrote the report, to reproduce it.
+    random_state : int, default=0
+        The random state of the cross-validation.
+    source : str or path, optional
+        The file of the rows; its name is part of the subtitle.
+    title : str, optional
+        The title of the page. Default: "Classification of" and the name of the target.
+    by_group : GroupMeasures, optional
+        The measures of the model by group.
+
+    See Also
+    --------
+    write_report : Writes it.
+
+    Examples
+    --------
+    >>> from discriminant import LabelledPredictions, evaluation_of
+    >>> TableReport(None, None, evaluation_of(LabelledPredictions(["a", "b"], ["a", "b"]))).classes
+    ['a', 'b']
+    """
 
     comparison: Comparison | None
-    training: Any
+    training: Training | None
     given_evaluation: Evaluation | None = None
-    model: Any = None
+    model: Classifier | None = None
     model_name: str | None = None
     coefficients: CoefficientTable | None = None
     given_costs: Any = None
     learning_curve: LearningCurve | None = None
     command: str | None = None
-    random_state: Any = 0
+    random_state: RandomState = 0
+    source: str | os.PathLike[str] | None = None
+    title: str | None = None
+    by_group: GroupMeasures | None = None
 
     def __post_init__(self) -> None:
         for name, value, kind, maker in (
             ("comparison", self.comparison, Comparison, "compare"),
-            ("evaluation", self.given_evaluation, Evaluation, "evaluate"),
+            ("given_evaluation", self.given_evaluation, Evaluation, "evaluate"),
             ("learning_curve", self.learning_curve, LearningCurve, "learning_curve"),
         ):
             if value is not None and not isinstance(value, kind):
-                raise ParameterError(f"{name} must be what {maker}() returns, or None, got {type(value).__name__}.")
+                raise ParameterError(f"{name} must be the result of {maker}() or None, got {type(value).__name__}.")
         if self.comparison is None and self.given_evaluation is None:
-            raise ParameterError("There is nothing to report: give a comparison, an evaluation, or both.")
+            raise ParameterError("A report needs a comparison or an evaluation, got neither.")
 
     @cached_property
     def rows(self) -> TrainingRows | None:
-        """The training rows, however they were given."""
+        """The training rows; None if they were not given."""
         return None if self.training is None else training_rows(self.training)
 
     @cached_property
     def winner(self) -> str:
-        """The name of the model that the report is about."""
+        """The name of the reported model."""
         if self.comparison is None:
-            return self.model_name or ("the model" if self.model is None else type(self.model).__name__)
+            return self.model_name or ("model" if self.model is None else type(self.model).__name__)
         ranking = self.comparison.ranking
         if self.model_name is not None and self.model_name not in ranking:
-            raise ParameterError(f"{self.model_name!r} is not among the models compared: {', '.join(ranking)}.")
+            raise ParameterError(
+                f"model_name {self.model_name!r} must be one of the compared models: {', '.join(ranking)}."
+            )
         return self.model_name or self.comparison.best
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """The one given, or that of the winner's out-of-fold predictions."""
+        """The given evaluation, or that of the out-of-fold predictions."""
         if self.given_evaluation is not None:
             return self.given_evaluation
         assert self.comparison is not None
@@ -160,18 +193,18 @@ class ReportData:
 
     @property
     def evaluated_on(self) -> str:
-        """Which rows the evaluation is of, in words."""
+        """The rows of the evaluation, as text."""
         if self.given_evaluation is not None or self.comparison is None:
-            return "the rows of the evaluation"
+            return "the evaluation data"
         found = self.comparison.cross_validation
         if self.winner not in found.out_of_fold:
-            return "the rows held out in the comparison"
+            return "the held-out rows of the comparison"
         folds = found.n_splits // self.n_repeats
-        return f"all rows, each predicted by a fit to the other folds ({folds} folds{self.part})"
+        return f"out-of-fold predictions ({folds} folds{self.part})"
 
     @property
     def n_repeats(self) -> int:
-        """How often every row was held out; 1 where predictions were not kept."""
+        """How often every row was held out; 1 if predictions were not kept."""
         if self.comparison is None or self.given_evaluation is not None:
             return 1
         kept = self.comparison.cross_validation.out_of_fold.get(self.winner)
@@ -179,39 +212,40 @@ class ReportData:
 
     @property
     def part(self) -> str:
-        """What counts of rows are of, where rows were held out repeatedly."""
+        """The repeat that counts of rows refer to, if rows were held out repeatedly."""
         return f", first of {self.n_repeats} repeats" if self.n_repeats > 1 else ""
 
     @property
     def confusion(self) -> ConfusionMatrix:
         """The confusion matrix of the evaluation."""
         if self.evaluation.confusion is None:
-            raise ParameterError("The evaluation has no confusion matrix: give predictions to evaluation_of as well.")
+            raise ParameterError("The evaluation has no confusion matrix. Give predictions to evaluation_of.")
         return self.evaluation.confusion
 
     @cached_property
     def costs(self) -> Costs | None:
-        """The costs given, for the classes of the evaluation."""
+        """The given costs, for the classes of the evaluation."""
         if self.given_costs is None:
             return None
         values, actions = read_costs(self.given_costs).aligned(self.evaluation.classes)
         if values.ndim == 3:
-            raise ParameterError("A report needs one table of costs for all rows, got one for each row.")
+            raise ParameterError("given_costs must be one cost table for all rows, got one per row.")
         return Costs(values, [plain(label) for label in self.evaluation.classes], actions)
 
     @property
     def classes(self) -> list[Any]:
+        """The classes of the evaluation."""
         return self.evaluation.classes.tolist()
 
     @property
     def has_rare_class(self) -> bool:
         """Whether some class has clearly fewer rows than the most frequent one."""
         rows = self.confusion.counts.sum(axis=1)
-        return bool(rows[rows > 0].min() < _RARE * rows.max())
+        return bool(rows[rows > 0].min() < RARE_CLASS_RATIO * rows.max())
 
     @property
     def rare_class(self) -> Any:
-        """The class that accuracy says least about: one it hides, else the rarest, else the one found least often."""
+        """The class that accuracy hides, else the rarest class, else the class with the lowest recall."""
         confusion = self.confusion
         if confusion.hidden_class is not None:
             return confusion.hidden_class
@@ -221,15 +255,27 @@ class ReportData:
 
     @property
     def target(self) -> str:
-        """How sentences call what is predicted."""
+        """The name of the target in quotes, or "the class"."""
         name = None if self.rows is None else self.rows.target
-        return "the class" if name is None else f"“{name}”"
+        return "the class" if name is None else quoted(name)
 
-    def measure(self, metric: str, of: Any = None) -> Estimate:
-        """A measure of the model, the same wherever the report names it.
+    def measure(self, metric: str, of: Hashable | None = None) -> Estimate:
+        """A measure of the model, the same in the whole report.
 
-        That of the comparison where it has one, of all repeats and with the AUC as the mean of the splits; else, and
-        where other decisions or other rows were evaluated, that of the evaluation.
+        It is that of the comparison, over all repeats and with the AUC as the mean of the splits; or that of the
+        evaluation, if the comparison does not have it or if other decisions or other rows were evaluated.
+
+        Parameters
+        ----------
+        metric : str
+            Its name.
+        of : label, optional
+            The class, for a rate of a class.
+
+        Returns
+        -------
+        Estimate
+            With its interval.
         """
         evaluated = self.evaluation[metric if of is None else (metric, of)] if metric in self.evaluation else None
         if of is not None or self.comparison is None or self.given_evaluation is not None:
@@ -248,25 +294,25 @@ class ReportData:
 
     @cached_property
     def standing(self) -> Standing | None:
-        """How the model stands among those it was compared with."""
+        """The rank of the model among the compared models."""
         return None if self.comparison is None else Standing.of(self.comparison, self.winner)
 
     @property
     def lowest(self) -> tuple[Any, float] | None:
-        """The class that accuracy hides, and its recall, where no costs were given."""
+        """The class that accuracy hides, and its recall, if no costs were given."""
         label = self.confusion.hidden_class
         return None if label is None or self.costs is not None else (label, self.evaluation["recall", label].value)
 
     @property
     def is_decided_by_costs(self) -> bool:
-        """Whether what was evaluated are decisions of least expected cost."""
+        """Whether the evaluated decisions minimise expected cost."""
         if self.evaluation.is_decided_by_costs or self.comparison is None or self.given_evaluation is not None:
             return self.evaluation.is_decided_by_costs
         return self.winner in self.comparison.cross_validation.decided_by_costs
 
     @property
     def has_two_aucs(self) -> bool:
-        """Whether the AUC of the comparison, the mean of its splits, stands beside that of all rows pooled."""
+        """Whether the report has the mean AUC of the splits and the AUC of all rows pooled."""
         own = self.comparison is not None and self.given_evaluation is None and self.evaluation.roc is not None
         return own and self.comparison is not None and "auc" in self.comparison.cross_validation.metrics
 
@@ -277,134 +323,85 @@ class ReportData:
 
     @cached_property
     def class_rows(self) -> Array:
-        """The rows of each class, or the sums of their weights: in training, where that is known."""
-        if self.rows is not None:
-            classes, codes = encode_labels(self.rows.y, len(self.rows.y))
-            found = dict(zip(classes.tolist(), np.bincount(codes, weights=self.rows.weights).tolist(), strict=True))
-            return np.array([found.get(label, 0.0) for label in self.classes])
-        return self.confusion.counts.sum(axis=1)
+        """The rows of each class, or the sums of their weights; of the training data, if known."""
+        return self._class_sums(None if self.rows is None else self.rows.weights)
 
     @cached_property
     def class_counts(self) -> Array:
-        """The rows of each class, whatever their weights: in training, where that is known."""
+        """The unweighted number of rows of each class; of the training data, if known."""
+        return self._class_sums(None)
+
+    def _class_sums(self, weights: Array | None) -> Array:
         if self.rows is None:
-            return self.class_rows
+            return self.confusion.counts.sum(axis=1)
         classes, codes = encode_labels(self.rows.y, len(self.rows.y))
-        found = dict(zip(classes.tolist(), np.bincount(codes).tolist(), strict=True))
+        found = dict(zip(classes.tolist(), np.bincount(codes, weights=weights).tolist(), strict=True))
         return np.array([found.get(label, 0) for label in self.classes])
 
 
-def title_of(data: ReportData) -> str:
-    """The question as a title."""
-    name = None if data.rows is None else data.rows.target
-    return "How well can the classes be told apart?" if name is None else f"How well can “{name}” be predicted?"
+def title_of(data: TableReport) -> str:
+    """The default title."""
+    return f"Classification of {data.target}"
 
 
-def answer_section(data: ReportData) -> dict[str, Any]:
-    """The answer: three bullets and what to do, then a paragraph and the numbers it rests on."""
-    sentences = [_question(data), *_result(data), _errors(data), _costs(data)]
+def answer_section(data: TableReport) -> dict[str, Any]:
+    """The summary: at most four bullets, a recommendation, and the main measures."""
+    bullets = [_accuracy(data), _rare_class(data), _standing(data), _costs(data)]
     return {
-        "bullets": [_rightness(data), _rare_class(data), _standing(data)],
+        "bullets": [bullet for bullet in bullets if bullet],
         "recommendation": _recommendation(data),
-        "sentences": [s for s in sentences if s],
         "keys": _key_figures(data),
     }
 
 
-def _rightness(data: ReportData) -> str:
-    rows = data.evaluated_on if data.given_evaluation is not None or data.comparison is None else "held-out rows"
-    return accuracy_sentence(data.winner, rows, data.accuracy, data.confusion.most_frequent)
+def _accuracy(data: TableReport) -> str:
+    is_given = data.given_evaluation is not None or data.comparison is None
+    name = f"{'Accuracy' if is_given else 'Held-out accuracy'} of {data.winner}"
+    if data.standing is not None and data.standing.beats_baseline and not data.standing.better:
+        name = f"Best model: {data.winner}. Held-out accuracy"
+    return accuracy_sentence(name, data.accuracy, data.confusion.most_frequent)
 
 
-def _rare_class(data: ReportData) -> str:
-    """What the class gets that accuracy says least about."""
+def _rare_class(data: TableReport) -> str:
+    """Recall and precision of the class that accuracy shows least."""
     label, rows = data.rare_class, data.confusion.counts.sum(axis=1)
     share = float(rows[data.confusion.classes.tolist().index(label)] / rows.sum())
     return class_sentence(label, share, data.measure("recall", label), data.measure("precision", label), data.part)
 
 
-def _standing(data: ReportData) -> str:
-    """How the model stands among the others; its errors, where it is alone."""
+def _standing(data: TableReport) -> str:
+    """The rank of the model among the others; its errors, if it is alone."""
+    if data.standing is not None and not data.standing.beats_baseline:
+        return data.standing.against_baseline(data.confusion.most_frequent)
     if data.standing is None or data.standing.n_models < 2:
-        return _errors(data)
-    return data.standing.against_baseline(data.confusion.most_frequent) or data.standing.sentence
+        most = confusions(data)
+        return error_sentence(data.winner, 1 - data.accuracy.value, len(most), most[0] if most else None)
+    return data.standing.sentence
 
 
-def _errors(data: ReportData) -> str:
-    """The error rate, of the decisions whose accuracy the report names."""
-    most, right = confusions(data), data.accuracy.value
-    return error_sentence(data.winner, 1 - right, len(most), most[0] if most else None)
-
-
-def _recommendation(data: ReportData) -> str:
-    """What to do, as far as the rows tell."""
+def _recommendation(data: TableReport) -> str:
     if data.standing is None:
         return evaluated_recommendation(data.winner, data.evaluation, data.lowest)
     return data.standing.recommendation(data.lowest)
 
 
-def _question(data: ReportData) -> str:
-    names = [quoted(label) for label in data.classes]
-    either = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    classes = either if len(names) <= 4 else f"{len(names)} classes"
-    if data.rows is None:
-        return f"The question is how well {data.target} ({classes}) is predicted."
-    columns, n_rows = several(len(data.rows.names), "column"), count(len(data.rows.y))
-    if data.comparison is None:
-        n_rows, asked = count(data.evaluation.n_rows), f"The question is how well {data.winner} predicts {data.target}"
-        return f"{asked} ({classes}) of {n_rows} rows from {columns}."
-    return f"The question is whether {data.target} ({classes}) can be predicted from {columns}, given {n_rows} rows."
-
-
-def _result(data: ReportData) -> list[str]:
-    standing = data.standing
-    if standing is None:
-        return [_rightness(data), _hidden(data)]
-    if not standing.beats_baseline:
-        return [standing.against_baseline(data.confusion.most_frequent), _hidden(data)]
-    assert data.comparison is not None
-    best = f"Best of {several(standing.n_models, 'model')} by {standing.measure}: {data.comparison.best}."
-    compared = [best, _compared_by(data.comparison, data.winner)] if standing.n_models > 1 else []
-    return [_rightness(data), *compared, _hidden(data), standing.sentence]
-
-
-def _compared_by(comparison: Comparison, winner: str) -> str:
-    """The figure of the winner that the models were compared by, and what correction for the choice leaves of it."""
-    metric, chosen = comparison.metric, comparison.chosen
-    value = f"{metric_name(metric)[0].upper()}{metric_name(metric)[1:]} of {winner}: "
-    value += measured(metric, comparison.cross_validation.mean(winner, metric))
-    if chosen is None or chosen.model != winner:
-        return f"{value}."
-    ends = between(metric, chosen.low, chosen.high)
-    interval = f" ({100 * chosen.level:g} % confidence interval {ends})" if ends else ""
-    choice = f", corrected for choosing among {chosen.n_models} models" if chosen.n_models > 1 else ""
-    return f"{value}; expected on new rows{choice}: {measured(metric, chosen.value)}{interval}."
-
-
-def _hidden(data: ReportData) -> str:
-    """The class that the accuracy hides, if there is one."""
-    label = data.confusion.hidden_class
-    if label is None:
-        return ""
-    return hidden_class_sentence(label, data.measure("recall", label), data.measure("balanced_accuracy"), data.part)
-
-
-def _costs(data: ReportData) -> str:
+def _costs(data: TableReport) -> str:
+    """The mean cost; empty without costs."""
     if data.costs is None:
-        return "No costs were given: every error counts alike. Other costs: section Costs and thresholds."
+        return ""
     if "cost" not in data.evaluation:
         return "Costs were given, but the evaluation was made without them."
     return cost_sentence(data.measure("cost"), data.evaluation.cheapest, data.is_decided_by_costs)
 
 
-def _key_figures(data: ReportData) -> list[dict[str, str]]:
-    (label, share), rare = data.confusion.most_frequent, data.rare_class
+def _key_figures(data: TableReport) -> list[dict[str, str]]:
+    share, rare = data.confusion.most_frequent[1], data.rare_class
     found: list[tuple[str, str, Estimate]] = [
         ("accuracy", "", data.accuracy),
-        ("majority", f"Always {quoted(label)}", Estimate(share, math.nan, math.nan, data.accuracy.level, "")),
+        ("majority", "Majority-class accuracy", Estimate(share, math.nan, math.nan, data.accuracy.level, "")),
         ("recall", f"Recall of {quoted(rare)}{data.part}", data.measure("recall", rare)),
     ]
-    others = ("balanced_accuracy", "auc", "log_loss", "cost")
+    others = ("balanced_accuracy", "auc", "log_loss", "rps", "mean_absolute_error", "kappa_quadratic", "cost")
     for metric in others:
         if metric in data.evaluation:
             called = "AUC (mean of the splits)" if metric == "auc" and data.has_two_aucs else ""
@@ -414,135 +411,39 @@ def _key_figures(data: ReportData) -> list[dict[str, str]]:
             "metric": metric,
             "called": called,
             "value": measured(metric, one.value),
-            "interval": between(metric, one.low, one.high),
+            "interval": between(metric, one.low, one.high, one.is_range),
         }
         for metric, called, one in found
         if not math.isnan(one.value)
     ]
 
 
-def conclusions_section(data: ReportData) -> dict[str, Any]:
-    """What the section on the limits of the conclusion shows."""
-    from ..figures import learning_curve
-
-    curve = data.learning_curve
-    return {
-        "noise": _noise(data),
-        "costs": _other_costs(data),
-        "shares": _other_shares(data.confusion, data.evaluation.positive),
-        "rows": _more_rows(data),
-        "drawing": None if curve is None else drawing("plot-learning", learning_curve, curve),
-    }
-
-
-def _noise(data: ReportData) -> list[str]:
-    comparison, standing = data.comparison, data.standing
-    if comparison is None or standing is None:
-        return ["Only one model was evaluated: no other was compared with it."]
-    validation = comparison.cross_validation
-    means = {
-        metric: {name: validation.mean(name, metric) for name in validation.models} for metric in validation.metrics
-    }
-    return [standing.order, *best_by_metric(means, data.winner)]
-
-
-def _other_costs(data: ReportData) -> list[str]:
-    every = thresholds_of(data) if len(data.classes) == 2 else []
-    if not every:
-        return [
-            "Costs move the boundary between every pair of classes. The sliders show it for each class against the "
-            "others; with a table of costs the decision of least expected cost is taken."
-        ]
-    strict, lenient = (_best_words(every[0], ratio) for ratio in (0.1, 10.0))
-    return [f"If a false alarm costs ten times a miss, {strict}; if a miss costs ten times a false alarm, {lenient}."]
-
-
-def _best_words(found: Thresholds, ratio: float) -> str:
-    place, label = found.best(ratio), quoted(found.label)
-    if found.never(place):
-        return f"it is best never to name {label}"
-    threshold, sensitivity = short(float(found.values[place])), percent(float(found.sensitivity[place]))
-    return f"the best threshold for {label} is {threshold} and finds {sensitivity} of the class"
-
-
-def _other_shares(confusion: ConfusionMatrix, positive: Any) -> list[str]:
-    recalls = confusion.recall
-    if np.isnan(recalls).any():
-        return ["Some class has no rows here: the accuracy where it is frequent is unknown."]
-    equal = equal_shares_sentence(float(recalls.mean()))
-    if positive is None:
-        return [f"{equal} Accuracy moves towards the recall of whatever class becomes more frequent."]
-    k = confusion.classes.tolist().index(positive)
-    share = float(confusion.counts[k].sum() / confusion.total)
-    label, sensitivity, specificity = confusion.classes[k], float(recalls[k]), float(confusion.specificity[k])
-    return [equal, prevalence_sentence(label, share, sensitivity, specificity)]
-
-
-def _more_rows(data: ReportData) -> list[str]:
-    return [_curve_sentence(data), few_rows_sentence(data.classes, data.class_counts.tolist())]
-
-
-def _curve_sentence(data: ReportData) -> str:
-    curve = data.learning_curve
-    if curve is not None:
-        return learning_sentence(int(curve.sizes[-1]), curve.validation(), curve.limit, curve.estimation)
-    known = precision_of_accuracy_sentence(data.accuracy)
-    return f"{f'{known} ' if known else ''}Whether more rows would make a better model is seen from a learning curve."
-
-
-#: Address, heading and content of each section, in the order in which they are read.
-SECTIONS: tuple[tuple[str, str, Callable[[ReportData], dict[str, Any]]], ...] = (
-    ("answer", "The answer", answer_section),
-    ("data", "The data", data_section),
-    ("models", "The comparison", models_section),
-    ("coefficients", "What the model has learned", coefficients_section),
-    ("confusion", "Where it is right and wrong", confusion_section),
-    ("roc", "How well its scores rank rows", roc_section),
-    ("calibration", "Whether its probabilities come true", calibration_section),
+#: Address, title and content of each section, in their order.
+SECTIONS: tuple[tuple[str, str, Callable[[TableReport], dict[str, Any]]], ...] = (
+    ("answer", "Summary", answer_section),
+    ("data", "Data", data_section),
+    ("models", "Model comparison", models_section),
+    ("coefficients", "Coefficients", coefficients_section),
+    ("confusion", "Performance", confusion_section),
+    ("roc", "ROC and precision-recall", roc_section),
+    ("calibration", "Calibration", calibration_section),
+    ("decision", "Decision curve", decision_section),
     ("thresholds", "Costs and thresholds", thresholds_section),
+    ("groups", "Performance by group", groups_section),
     ("regions", "Decision regions", regions_section),
-    ("conclusions", "What would change the conclusion", conclusions_section),
-    ("reproduction", "How to reproduce this", reproduction_section),
+    ("reproduction", "Reproducing this report", reproduction_section),
 )
 
 
-def write_report(
-    path: str | os.PathLike[str], comparison: Any, training: Any, *, evaluation: Any = None, model: Any = None,
-    model_name: str | None = None, coefficients: Any = None, costs: Any = None, learning_curve: Any = None,
-    command: str | None = None, random_state: Any = 0,
-    source: str | os.PathLike[str] | None = None, title: str | None = None,
-) -> Path:  # fmt: skip
-    """Write what was found as one HTML file that opens without a network, and return its path.
+def write_report(path: str | os.PathLike[str], report: TableReport) -> Path:
+    """Write a report as one HTML file that works offline, and return its path.
 
     Parameters
     ----------
     path : str or path
-        The file; it appears whole or not at all.
-    comparison : Comparison or None
-        What `compare` returned; None for the report of one model that was evaluated.
-    training : TrainingTable, (X, y), (X, y, names) or None
-        The rows the models were fitted to.
-    evaluation : Evaluation, optional
-        Of the winner on rows it has not seen. Default: of its out-of-fold predictions, as the comparison kept them.
-    model : fitted classifier, optional
-        The winner, fitted to all rows: for coefficients and decision regions.
-    model_name : str, optional
-        Which of the models compared it is. Default: the best.
-    coefficients : CoefficientTable, optional
-        What the model has learned, where it cannot tell itself: one from a file has no standard errors, but its file
-        may. Default: `coefficient_table` of the model.
-    costs : array, dict or frame, optional
-        Rows true classes, columns actions, as for `Decision`.
-    learning_curve : LearningCurve, optional
-        Of the winner: whether more rows would help.
-    command : str, optional
-        What made the report, for those who want to make it again.
-    random_state : int, default=0
-        The one that dealt the folds.
-    source : str or path, optional
-        The file of the rows: its name stands below the title.
-    title : str, optional
-        Stands above the page. Default: a question after the column of classes.
+        The file; it is written completely or not at all.
+    report : TableReport
+        The parts of the report.
 
     Returns
     -------
@@ -551,34 +452,32 @@ def write_report(
 
     See Also
     --------
-    compare : Makes the comparison.
-    evaluate : Makes the evaluation of one model.
-    discriminant.report.raster_page.write_raster_report : The report of an image.
+    compare : Compare models.
+    evaluate : Evaluate one model.
+    discriminant.report.raster_page.write_raster_report : Write the report of an image.
 
     Examples
     --------
     >>> import tempfile
     >>> from sklearn.datasets import load_iris
     >>> from discriminant import LinearDiscriminantAnalysis, compare
-    >>> from discriminant.report import write_report
+    >>> from discriminant.report import TableReport, write_report
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearDiscriminantAnalysis()
+    >>> report = TableReport(compare({"LDA": model}, X, y), (X, y), model=model.fit(X, y))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_report(f"{folder}/iris.html", compare({"LDA": model}, X, y), (X, y), model=model.fit(X, y))
-    ...     text = path.read_text(encoding="utf-8")
+    ...     text = write_report(f"{folder}/iris.html", report).read_text(encoding="utf-8")
     >>> "98.0 %" in text
     True
     """
-    given = (evaluation, model, model_name, coefficients, costs, learning_curve, command, random_state)
-    data = ReportData(comparison, training, *given)
-    made = [Section(name, heading, content(data)) for name, heading, content in SECTIONS]
-    sections = [section for section in made if section.content and "absent" not in section.content]
+    made = [Section(name, heading, content(report)) for name, heading, content in SECTIONS]
+    sections = [section for section in made if section.content and "skipped" not in section.content]
+    n_rows = report.evaluation.n_rows if report.rows is None else len(report.rows.y)
+    facts = [] if report.source is None else [Path(report.source).name]
+    facts += [f"{count(n_rows)} rows", several(len(report.classes), "class", "classes")]
+    if report.evaluation.positive is not None:
+        facts.append(f"positive class {quoted(report.evaluation.positive)}")
+    if report.comparison is not None:
+        facts.append(several(len(report.comparison.ranking) - 1, "model") + " and a baseline")
     words = dict(sorted(WORDS.items(), key=lambda item: item[1][0].lower()))
-    n_rows = data.evaluation.n_rows if data.rows is None else len(data.rows.y)
-    facts = [] if source is None else [Path(source).name]
-    facts += [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]
-    if data.evaluation.positive is not None:
-        facts.append(f"positive class {quoted(data.evaluation.positive)}")
-    if data.comparison is not None:
-        facts.append(several(len(data.comparison.ranking) - 1, "model") + " and a baseline")
-    return write_page(path, "report.html", title or title_of(data), facts, sections, words=words)
+    return write_page(path, "report.html", report.title or title_of(report), facts, sections, words=words)

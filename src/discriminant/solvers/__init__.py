@@ -1,13 +1,14 @@
-"""Solvers that ``solver=`` accepts, and what they report.
+"""Solvers that ``solver=`` accepts, and their results.
 
-======================================================  ===========
+======================================================  ============================================
 problem                                                 ``"auto"``
-======================================================  ===========
-an L1 part in the penalty                               coordinate
+======================================================  ============================================
+an L1 penalty                                           coordinate
+more columns than rows (up to 2,000 rows, in memory)    one of the next two, in the span of the rows
 up to 600 parameters ((K - 1) (p + 1)), cheap Hessian   newton
 more parameters, or many classes on few rows            newton-cg
-early stopping asked for                                sgd
-======================================================  ===========
+early stopping                                          sgd
+======================================================  ============================================
 
 ================  ====  ==  ==  ===========  ======================================================
 solver            none  L2  L1  elastic net  an iteration costs
@@ -21,9 +22,8 @@ sgd               yes   yes no  no           a pass, and two over the mini-batch
 ================  ====  ==  ==  ===========  ======================================================
 
 These work in standardised columns, and on samples of the rows where that is faster. `GradientDescent`,
-`StochasticGradient` and `IRLS` are algorithms as they are taught, iterate by iterate in the units of the data; they are
-slow on purpose. Any object with a ``minimise(objective, theta, tol, max_iter, trace)`` that returns a `Solution` is a
-solver.
+`StochasticGradient` and `IRLS` are textbook algorithms in the units of the data, for demonstration. Any object with a
+``minimise(objective, theta, tol, max_iter, trace)`` that returns a `Solution` is a solver.
 """
 
 from ..dependencies import attach_stub

@@ -1,7 +1,6 @@
-"""Solver objects, and what solvers report."""
+"""Solver objects, and the reports that solvers return."""
 
-from .plain import IRLS, GradientDescent, StochasticGradient
-from .smooth import Solution, TracePoint
-from .trace import Trace
+from .solution import Solution, Trace, TracePoint
+from .textbook import IRLS, GradientDescent, StochasticGradient
 
 __all__ = ["IRLS", "GradientDescent", "Solution", "StochasticGradient", "Trace", "TracePoint"]

@@ -1,41 +1,51 @@
 """First-order solvers in standardised columns: gradient steps on all rows, and on mini-batches.
 
-`minimise_gradient` takes steps of the length that fits the curvature of the last one (Barzilai & Borwein 1988). An
+`minimise_gradient` takes steps whose length follows from the curvature along the last one (Barzilai & Borwein 1988). An
 iteration costs a pass.
 
-`minimise_sgd` corrects the gradient of each mini-batch by the one it had at the start of the epoch, where that of all
-rows is known (Johnson & Zhang 2013), and so converges with steps of constant length. An epoch costs three passes. It
-can stop early, where rows held out are predicted no better. `Stream` takes such steps over rows that come in chunks,
-and `streamed` over those of a dataset, in one pass.
+`minimise_sgd` corrects the gradient of each mini-batch by the one at the start of the epoch, where the gradient of all
+rows is known (SVRG, Johnson & Zhang 2013), and so converges with a constant step length. An epoch costs three passes.
+Early stopping uses held-out rows. `Stream` takes stochastic gradient steps over rows that arrive in chunks, and
+`minimise_streamed` over those of a dataset, in one pass.
 
-`solvers.plain` has gradient descent as it is taught.
+`solvers.textbook` has textbook gradient descent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Final, Self
 
 import numpy as np
 
 from ..arrays import Array
 from ..data import Block, LabelledRows, as_rows, require
-from ..engine import reduce
-from ..objective import NO_PENALTY, Objective
-from .smooth import Descent, Solution, moment_preconditioner
+from ..objective import NO_PENALTY, Objective, PassCounter
+from .descent import Descent
+from .preconditioners import moment_preconditioner
+from .solution import Solution
 
-#: Of `minimise_sgd`: rows of a mini-batch, length of its steps, share of the rows held out when stopping early, and
-#: after how many epochs without a better loss on these it stops.
-_BATCH, _RATE, HELD_OUT_SHARE, _PATIENCE = 64, 0.5, 0.1, 5
+#: What `numpy.random.default_rng` takes.
+Seed = int | list[int] | np.random.Generator | np.random.RandomState | None
+
+# Rows of a mini-batch of `minimise_sgd`: smaller ones are slow in Python, larger ones waste gradients.
+BATCH_ROWS: Final = 64
+# The length of its steps in units of the preconditioner: longer ones may diverge.
+STEP_LENGTH: Final = 0.5
+# The share of the rows held out for early stopping, and the epochs without a smaller held-out loss that end it.
+HELD_OUT_SHARE: Final = 0.1
+MAX_EPOCHS_WITHOUT_GAIN: Final = 5
+# The reason for stopping of `minimise_streamed`.
+ONE_PASS: Final = "one pass"
 
 
 def minimise_gradient(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
-    """Minimise a smooth objective along its gradients, in steps whose length fits the curvature met on the last one."""
+    """Minimise a smooth objective along its gradients, with steps of Barzilai and Borwein's length."""
     run, length = Descent(objective, theta, tol, max_iter, trace, "gradient"), 1.0
     precondition = moment_preconditioner(objective, theta)
     while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
-        moved = run.move(length * run.gradient)
+        moved = run.step_along(length * run.gradient)
         if moved is None:
             break
         step, curvature = moved[0], float(np.vdot(*moved))
@@ -43,58 +53,65 @@ def minimise_gradient(objective: Objective, theta: Array, tol: float, max_iter: 
     return run.solution()
 
 
-def minimise_sgd(
-    objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False, rng: Any = None,
-    held_out: Objective | None = None,
-) -> Solution:  # fmt: skip
-    """Minimise by gradients of mini-batches, corrected by that of all rows; an iteration is an epoch.
+@dataclass(frozen=True)
+class Epochs:
+    """The random order of the rows, and the objective of held-out rows for early stopping."""
 
-    With ``held_out``, the objective of rows held out, stop where it stops falling, at the point where it was least.
-    """
-    rng, run = np.random.default_rng(rng), Descent(objective, theta, tol, max_iter, trace, "sgd")
-    best, least, waited = run.solution(), np.inf, 0
+    rng: Seed = None
+    held_out: Objective | None = None
+
+
+def minimise_sgd(
+    objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False, epochs: Epochs = Epochs()
+) -> Solution:
+    """Minimise by gradients of mini-batches, corrected by that of all rows; an iteration is an epoch."""
+    rng, held_out = np.random.default_rng(epochs.rng), epochs.held_out
+    run = Descent(objective, theta, tol, max_iter, trace, "sgd")
+    best, least, n_waited = run.solution(), np.inf, 0
     precondition = moment_preconditioner(objective, theta)
     while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
         if held_out is not None:
             score = held_out.value_and_gradient(run.theta)[0]
-            waited = 0 if score < least else waited + 1
+            n_waited = 0 if score < least else n_waited + 1
             if score < least:
                 best, least = run.solution(), score
-            if waited >= _PATIENCE:
-                return replace(best, reason="early stopping", iterations=run.iterations, passes=objective.passes[0])
+            if n_waited >= MAX_EPOCHS_WITHOUT_GAIN:
+                return replace(best, reason="early stopping", iterations=run.iterations, passes=objective.counter.count)
         theta = run.theta
-        for batch in batches(objective, _BATCH, rng):
+        for batch in batches(objective, BATCH_ROWS, rng):
             difference = objective.gradient_of(batch, theta) - objective.gradient_of(batch, run.theta)
-            theta = theta - _RATE * precondition(difference + run.gradient)
-        run.jump(theta)
+            theta = theta - STEP_LENGTH * precondition(difference + run.gradient)
+        run.move_to(theta)
     return run.solution()
 
 
 def batches(objective: Objective, size: int, rng: np.random.Generator) -> Iterator[Block]:
-    """The rows in random order, ``size`` at a time."""
-    data = objective.data
+    """Yields the rows in random order, ``size`` at a time."""
+    data = objective.data.gather()
     order = rng.permutation(data.n_rows)
     for start in range(0, data.n_rows, size):
         chosen = np.sort(order[start : start + size])
-        weight = np.ones(len(chosen)) if data.weight is None else data.weight[chosen]
         offset = None if data.offset is None else data.offset[chosen]
-        yield Block(data.rows.take(chosen), data.codes[chosen], weight, offset=offset)
+        yield Block(data.rows.take(chosen), data.codes[chosen], data.weight_of(chosen), offset=offset)
 
 
-def split_rows(objective: Objective, share: float, rng: Any) -> tuple[Objective, Objective]:
-    """The objective of most rows, and that of a ``share`` of them held out at random (without the penalty)."""
+def split_rows(objective: Objective, share: float, rng: Seed) -> tuple[Objective, Objective]:
+    """The objective of the training rows, and the loss of a ``share`` of the rows held out at random."""
     order = np.random.default_rng(rng).permutation(objective.data.n_rows)
     held = max(1, round(share * len(order)))
     chosen, standard = (np.sort(order[held:]), np.sort(order[:held])), objective.standardised
-    most, few = (replace(objective, data=objective.data.take(rows), standard=standard) for rows in chosen)
-    return most, replace(few, penalty=NO_PENALTY)
+    train, held_out = (
+        replace(objective, data=objective.data.gather().take(rows), standard=standard) for rows in chosen
+    )
+    return train, replace(held_out, penalty=NO_PENALTY)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Stochastic gradient steps over rows that come in chunks.
+    """Averaged stochastic gradient descent over rows that arrive in chunks.
 
-    Steps shrink like the square root of the rows seen; their average is the estimate (Polyak & Juditsky 1992).
+    Step lengths decrease as one over the square root of the number of steps; the average of the iterates is the
+    estimate (Polyak & Juditsky 1992).
     """
 
     objective: Objective
@@ -113,8 +130,8 @@ class Stream:
         zero = np.zeros(objective.shape)
         return cls(replace(objective, standard=objective.standardised), zero, zero)
 
-    def after(self, data: LabelledRows, rng: Any) -> Stream:
-        """The stream after the rows of another chunk."""
+    def after(self, data: LabelledRows, rng: Seed) -> Stream:
+        """The stream after the rows of one more chunk."""
         objective = replace(self.objective, data=data)
         theta, average, steps = self.theta, self.average, self.steps
         precondition = moment_preconditioner(objective, theta) if data.n_rows > 2 * data.rows.n_columns else lambda g: g
@@ -127,45 +144,42 @@ class Stream:
         )
 
 
-def streamed(objective: Objective, rng: Any) -> Solution:
-    """One pass of such steps over the rows of a dataset; what was reached is told by its sample.
+def minimise_streamed(objective: Objective, rng: Seed) -> Solution:
+    """One pass of stochastic gradient steps over a dataset; the solution has the objective of a sample of its rows.
 
-    Every part goes its own way from the same start, and the ways are averaged (Zinkevich et al. 2010): parts may lie
-    anywhere, and the result does not depend on who reads them.
+    Each partition takes steps from the same start, and the results are averaged (Zinkevich et al. 2010), so the result
+    does not depend on which process reads which partition.
     """
     zero, seed = np.zeros(objective.shape), int(np.random.default_rng(rng).integers(1 << 32))
     data = objective.data
-    none = LabelledRows(as_rows(np.zeros((1, objective.n_columns))), data.classes, np.zeros(1, np.int32))
-    start = Stream(replace(objective, data=none, standard=objective.standardised, passes=[0.0]), zero, zero)
-    found = reduce(data, _Way(start, seed, none), objective.n_jobs).stream
-    objective.passes[0] += 1
-    some = objective.every(1)
-    value, gradient = some.value_and_gradient(found.average)
-    excess = 0.5 * float(np.vdot(gradient, moment_preconditioner(some, found.average)(gradient))) / max(value, 1e-300)
+    empty = LabelledRows(as_rows(np.zeros((1, objective.n_columns))), data.classes, np.zeros(1, np.int32))
+    start = Stream(replace(objective, data=empty, standard=objective.standardised, counter=PassCounter()), zero, zero)
+    found = data.reduce(_StreamStatistic(start, seed, empty), objective.n_jobs).stream
+    objective.counter.add(1)
+    sample = objective.sample(1)
+    value, gradient = sample.value_and_gradient(found.average)
+    suboptimality = (
+        0.5 * float(np.vdot(gradient, moment_preconditioner(sample, found.average)(gradient))) / max(value, 1e-300)
+    )
     return Solution(
-        theta=found.average, objective=value, gradient_norm=float(np.abs(gradient).max()), excess=excess,
-        passes=objective.passes[0], iterations=found.steps, converged=False, reason=ONE_PASS, solver="sgd",
-        estimated=True,
+        theta=found.average, objective=value, gradient_norm=float(np.abs(gradient).max()), suboptimality=suboptimality,
+        passes=objective.counter.count, iterations=found.steps, converged=False, reason=ONE_PASS, solver="sgd",
     )  # fmt: skip
 
 
-#: Why `streamed` ends.
-ONE_PASS = "one pass"
+class _StreamStatistic:
+    """The steps over the rows of a partition, as a statistic of them."""
 
-
-class _Way:
-    """The steps over the rows of a part, as a statistic of them."""
-
-    def __init__(self, stream: Stream, seed: int, none: LabelledRows) -> None:
-        self.stream, self.seed, self.none, self.first = stream, seed, none, stream
+    def __init__(self, stream: Stream, seed: int, empty: LabelledRows) -> None:
+        self.stream, self.seed, self.empty, self.first = stream, seed, empty, stream
 
     def fresh(self) -> Self:
-        return type(self)(self.first, self.seed, self.none)
+        return type(self)(self.first, self.seed, self.empty)
 
     def update(self, block: Block) -> None:
-        rows = LabelledRows(as_rows(block.X), self.none.classes, block.codes, block.weight, block.offset)
+        rows = LabelledRows(as_rows(block.X), self.empty.classes, block.codes, block.weight, block.offset)
         after = self.stream.after(rows, [self.seed, block.start])
-        self.stream = replace(after, objective=replace(after.objective, data=self.none))  # no row stays
+        self.stream = replace(after, objective=replace(after.objective, data=self.empty))  # keeps no row
 
     def merge(self, other: Self) -> None:
         mine, theirs = self.stream, other.stream

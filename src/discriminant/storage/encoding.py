@@ -1,4 +1,4 @@
-"""Values as JSON: plain ones as they are, everything else as an object with one key that says what it is.
+"""Values as JSON: plain values unchanged, others as an object with one key for the kind.
 
 =================================  ====================================================================
 ``{"float": "nan"}``               nan, inf or -inf (finite floats are JSON numbers)
@@ -6,9 +6,9 @@
 ``{"dict": [[key, value], ...]}``  keys of any kind
 ``{"bytes": "00ff"}``
 ``{"scalar": ["<f8", 0.5]}``       a NumPy number, truth value or text with its type
-``{"array": "arrays/0.npy"}``      an array in an entry of its own
-``{"turned": [..., [1, 0]]}``      one whose axes lie in memory in this order, and are so in the entry
-``{"objects": [[2], ["a", 1]]}``   an array of Python objects: shape and values, which are single ones
+``{"array": "0"}``                 the tensor of this name
+``{"turned": ["0", [1, 0]]}``      a tensor with the axes in this order in memory and in the file
+``{"values": ["O", [2], [...]]}``  an array of objects ("O"), text ("U") or bytes ("S"): shape and single values
 ``{"object": ["Name", {...}]}``    a known class (`registry`) and its parts by name
 =================================  ====================================================================
 """
@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -25,24 +26,28 @@ from ..arrays import Array
 from ..data import is_single
 from ..errors import ModelFileError
 from . import registry
-from .archive import NUMBERS, array_bytes, array_name, read_array
+from .archive import NUMBERS
 
-#: How a single text of NumPy's is marked, whose own type has the number of its letters.
+# The type of a single NumPy text.
 _TEXT = "<U"
-#: As many keys may have one hash by chance (-1 and -2, powers of two); of a file made to be slow, thousands have.
-_MOST_EQUAL_HASHES = 64
-#: Axes of an array.
-_MOST_AXES = 8
+# Keys with equal hashes by chance (-1 and -2, powers of two); a malicious file has thousands.
+_MAX_EQUAL_HASHES = 64
+# Characters of an array of text, whose elements have the size of the longest.
+MAX_CHARACTERS: Final = 1 << 26
+
+
+#: A value of a JSON document.
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 
 class Encoder:
-    """Values to JSON; arrays gather in ``arrays`` by the name of their entry."""
+    """Encoder of values to JSON; numeric arrays are collected in ``arrays`` by tensor name."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, bytes] = {}
+        self.arrays: dict[str, Array] = {}
 
     def encode(self, value: Any, where: str) -> Any:
-        """The JSON of a value; ``where`` is how a message calls it."""
+        """The JSON of a value; ``where`` names it in messages."""
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value
@@ -66,57 +71,63 @@ class Encoder:
     def _each(self, values: Any, where: str) -> list[Any]:
         return [self.encode(value, f"{where}[{i}]") for i, value in enumerate(values)]
 
-    def _scalar(self, value: Any, where: str) -> Any:
+    def _scalar(self, value: np.generic, where: str) -> Any:
         name = _TEXT if isinstance(value, str) else value.dtype.str
         if name != _TEXT and name not in NUMBERS:
-            raise ModelFileError(f"{where} is a {value.dtype}, which a model file cannot hold. Use a plain number.")
+            raise ModelFileError(f"{where} is a {value.dtype}, which cannot be stored. Use a plain number.")
         return {"scalar": [name, self.encode(value.item(), where)]}
 
     def _array(self, values: Array, where: str) -> Any:
-        if values.dtype.kind == "O":
+        kind = values.dtype.kind
+        if kind in "OUS":
             single = values.ravel().tolist()
             for value in single:
                 if not is_single(value):
                     raise ModelFileError(registry.refusal(value, where))
-            return {"objects": [list(values.shape), self._each(single, where)]}
-        name, axes = array_name(len(self.arrays)), _axes_in_memory(values)
-        self.arrays[name] = array_bytes(values.transpose(axes), where)
+            if kind != "O" and len(single) * max(map(len, single), default=0) > MAX_CHARACTERS:
+                raise ModelFileError(f"{where}, an array of {values.dtype}, is too long. Use shorter texts.")
+            return {"values": [kind, list(values.shape), self._each(single, where)]}
+        dtype = values.dtype.newbyteorder("<")
+        if dtype.str not in NUMBERS:
+            raise ModelFileError(f"{where} is an array of {values.dtype}, which cannot be stored. Use numbers or text.")
+        name, axes = str(len(self.arrays)), _axes_in_memory(values)
+        self.arrays[name] = np.asarray(values.transpose(axes), dtype, order="C")
         return {"array": name} if axes == sorted(axes) else {"turned": [name, axes]}
 
 
 class Decoder:
-    """JSON back to values. Each array is taken once: what comes out is no larger than what is in the file."""
+    """Decoder of JSON to values; each array is used once, so that memory is bounded by the file."""
 
-    def __init__(self, arrays: dict[str, bytes]) -> None:
+    def __init__(self, arrays: dict[str, Array]) -> None:
         self.arrays = dict(arrays)
 
-    def decode(self, node: Any) -> Any:
-        """The value that was encoded so."""
+    def decode(self, node: Json) -> Any:
+        """The decoded value."""
         if isinstance(node, list):
             return [self.decode(item) for item in node]
         if not isinstance(node, dict):
             return node
         if len(node) != 1:
-            raise ModelFileError(f"Expected one key that says what a value is, got {sorted(node)[:5]}.")
+            raise ModelFileError(f"Expected an object with one key, got {sorted(node)[:5]}.")
         ((tag, content),) = node.items()
         if tag not in _READERS:
-            raise ModelFileError(f"{tag!r} is not a kind of value this version knows.")
+            raise ModelFileError(f"Unknown kind of value {tag!r}.")
         return _READERS[tag](self, content)
 
     def finish(self) -> None:
-        """Refuse arrays that nothing asked for."""
+        """Refuse unused arrays."""
         for name in self.arrays:
-            raise ModelFileError(f"{name} belongs to no part of the model.")
+            raise ModelFileError(f"Array {name} is unused.")
 
-    def _list(self, content: Any) -> list[Any]:
+    def _list(self, content: Json) -> list[Any]:
         if not isinstance(content, list):
             raise ModelFileError(f"Expected a list of values, got {type(content).__name__}.")
         return [self.decode(item) for item in content]
 
     def _dict(self, content: Any) -> dict[Any, Any]:
         pairs = [(self.decode(key), self.decode(value)) for key, value in content]
-        if pairs and Counter(hash(key) for key, _ in pairs).most_common(1)[0][1] > _MOST_EQUAL_HASHES:
-            raise ModelFileError("A dict has keys that were made to be slow to look up.")
+        if pairs and Counter(hash(key) for key, _ in pairs).most_common(1)[0][1] > _MAX_EQUAL_HASHES:
+            raise ModelFileError("A dict has too many keys with equal hashes.")
         return dict(pairs)
 
     def _scalar(self, content: Any) -> Any:
@@ -125,30 +136,31 @@ class Decoder:
         if name == _TEXT and isinstance(value, str):
             return np.str_(value)
         if name not in NUMBERS or not isinstance(value, (bool, int, float)):
-            raise ModelFileError(f"{str(name)[:20]!r} is not the type of this single value.")
+            raise ModelFileError(f"Invalid type {str(name)[:20]!r} of a single value.")
         return NUMBERS[name].type(value)
 
     def _array(self, name: Any) -> Array:
-        content = self.arrays.pop(name, None)
-        if content is None:
-            raise ModelFileError(f"The array {name!r} is missing, or asked for twice.")
-        return read_array(name, content)
+        values = self.arrays.pop(name, None)
+        if values is None:
+            raise ModelFileError(f"Array {name!r} is missing or used twice.")
+        return values
 
     def _turned(self, content: Any) -> Array:
         name, axes = content
         values = self._array(name)
         if not isinstance(axes, list) or sorted(axes) != list(range(values.ndim)):
-            raise ModelFileError(f"The axes of {name} do not fit its shape {values.shape}.")
+            raise ModelFileError(f"Invalid axes of array {name} of shape {values.shape}.")
         return values.transpose(np.argsort(axes))
 
-    def _objects(self, content: Any) -> Array:
-        shape, values = content[0], self._list(content[1])
-        sizes = isinstance(shape, list) and len(shape) <= _MOST_AXES and all(type(n) is int and n >= 0 for n in shape)
-        if not sizes or math.prod(shape) != len(values) or not all(map(is_single, values)):
-            raise ModelFileError(f"{len(values)} values do not fill an array of objects.")
+    def _values(self, content: Any) -> Array:
+        kind, shape, values = content[0], content[1], self._list(content[2])
+        if kind not in _ELEMENTS or not all(map(_ELEMENTS[kind], values)):
+            raise ModelFileError(f"Invalid array of kind {kind!r} with {len(values)} values.")
+        if kind != "O" and len(values) * max(map(len, values), default=0) > MAX_CHARACTERS:
+            raise ModelFileError(f"An array of {len(values)} texts is too long.")
         out = np.empty(len(values), dtype=object)
         out[:] = values
-        return out.reshape(shape)
+        return out.astype(kind).reshape(shape)
 
     def _object(self, content: Any) -> Any:
         name, parts = content
@@ -163,18 +175,24 @@ _READERS: dict[str, Any] = {
     "scalar": Decoder._scalar,
     "array": Decoder._array,
     "turned": Decoder._turned,
-    "objects": Decoder._objects,
+    "values": Decoder._values,
     "object": Decoder._object,
 }
 
 
+# The elements of arrays of objects, text or bytes.
+_ELEMENTS: dict[str, Callable[[Any], bool]] = {
+    "O": is_single, "U": lambda value: type(value) is str, "S": lambda value: type(value) is bytes,
+}  # fmt: skip
+
+
 def _axes_in_memory(values: Array) -> list[int]:
-    """The axes from the slowest to the fastest: sums of products may depend on them in the last digit."""
+    """The axes from the slowest to the fastest, on which the last digits of sums depend."""
     strides = np.empty_like(values, order="K").strides
     return sorted(range(values.ndim), key=lambda axis: -strides[axis])
 
 
-def _nonfinite(text: Any) -> float:
+def _nonfinite(text: Json) -> float:
     if text not in ("nan", "inf", "-inf"):
-        raise ModelFileError(f"{text!r} is not one of nan, inf and -inf.")
+        raise ModelFileError(f"Expected nan, inf or -inf, got {text!r}.")
     return float(text)

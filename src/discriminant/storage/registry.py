@@ -1,7 +1,6 @@
-"""The classes a model file may hold, taken apart for a file and put together without running anything it says.
+"""The classes that a model file can hold, and their conversion to parts and back without running code from the file.
 
-Nothing else is written, and nothing else comes out of a file. Compiled code trusts shapes: every class checks in
-``_check_parts`` that what came out of a file fits together, so that a model that loads can also be used.
+Compiled code trusts shapes: every class checks in ``_check_parts`` that the parts from a file are consistent.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,13 +21,16 @@ from ..data import LabelledRows, as_rows, check_shapes, is_single, require
 from ..errors import ModelFileError
 from ..tables.schema import Schema
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 Parts = dict[str, Any]
 _PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class Form:
-    """A class by its name, with the two ways between its objects and their parts."""
+    """A class by name, with the conversions of its objects to parts and back."""
 
     module: str
     class_name: str
@@ -37,26 +39,31 @@ class Form:
 
     @cached_property
     def kind(self) -> Any:
-        """The class itself; modules are named in this package, never in a file."""
+        """The class; its module is named here, never in a file."""
         return getattr(import_module(self.module), self.class_name)
 
 
-def record(module: str, name: str) -> Form:
-    """A dataclass: its fields, and its own constructor, which checks them."""
-    return Form(module, name, _fields, lambda kind, parts: kind(**parts))
+def record(module: str, name: str, **in_files: str) -> Form:
+    """A dataclass: its fields, and its own constructor, which checks them; some fields have another name in files."""
+    attributes = {stored: name for name, stored in in_files.items()}
 
+    def apart(value: Any) -> Parts:
+        names = [field.name for field in fields(value) if field.init]
+        return {in_files.get(name, name): getattr(value, name) for name in names}
 
-def _fields(value: Any) -> Parts:
-    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    def together(kind: type, parts: Parts) -> Any:
+        return kind(**{attributes.get(name, name): part for name, part in parts.items()})
+
+    return Form(module, name, apart, together)
 
 
 def plain(module: str, name: str, *names: str) -> Form:
-    """A class whose objects are these attributes; an object may lack some."""
+    """A class whose objects have some of these attributes."""
 
     def apart(value: Any) -> Parts:
         unknown = set(vars(value)) - set(names)
         if unknown:
-            raise ModelFileError(f"{type(value).__name__} has the attribute {min(unknown)!r}, which is not stored.")
+            raise ModelFileError(f"Attribute {min(unknown)!r} of {type(value).__name__} cannot be stored.")
         return {name: value.__dict__[name] for name in names if name in vars(value)}
 
     def together(kind: type, parts: Parts) -> Any:
@@ -74,18 +81,25 @@ def _with_attributes(kind: type, parts: Parts) -> Any:
 
 
 def estimator(name: str) -> Form:
-    """A public estimator: its parameters and what it learned, without references to training rows."""
+    """A public estimator: its parameters and fitted attributes, without training rows."""
     return Form(_PACKAGE, name, _learned, _fitted)
 
 
-def _learned(model: Any) -> Parts:
+def _learned(model: BaseEstimator) -> Parts:
     state = dict(vars(model))
     for name in getattr(model, "_own_state", ()):
         state.pop(name, None)
     return {**model.get_params(deep=False), **state}
 
 
-def _fitted(kind: Any, parts: Parts) -> Any:
+class _Parametrised(Protocol):
+    """An estimator class with the names of its constructor's parameters."""
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]: ...
+
+
+def _fitted(kind: type[_Parametrised], parts: Parts) -> Any:
     names = _parameters(kind)
     model = kind(**{name: parts[name] for name in names if name in parts})
     learned = {name: value for name, value in parts.items() if name not in names}
@@ -96,18 +110,18 @@ def _fitted(kind: Any, parts: Parts) -> Any:
     return model
 
 
-#: What models learn as arrays of floats, and their shapes: K classes, o scores, p columns (m of them numbers), r
-#: directions.
+# Shapes of fitted arrays: K classes, o scores, p columns (m of them numbers), r directions.
 _LEARNED = {
     "coef_": "op", "intercept_": "o", "means_": "Km", "priors_": "K", "scalings_": "pr", "variances_": "Km",
     "xbar_": "p",
 }  # fmt: skip
 
 
-def check_learned(model: Any) -> None:
-    """Refuse a model whose classes, columns, rule and inner classifiers do not fit each other: kernels trust shapes."""
+def check_learned(model: BaseEstimator) -> None:
+    """Refuse a model with inconsistent classes, columns, rule or inner classifiers: kernels trust shapes."""
     learned = vars(model)
     classes, count, names = (learned.get(name) for name in ("classes_", "n_features_in_", "feature_names_in_"))
+    count = getattr(model, "n_features_in_", None) if count is None and names is not None else count
     one_list = classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1)
     require(one_list, model, "classes_ is no list of classes")
     counted = "n_features_in_" not in learned or (type(count) is int and count > 0)
@@ -116,7 +130,7 @@ def check_learned(model: Any) -> None:
         named = isinstance(names, np.ndarray) and names.shape == (count,) and all(isinstance(n, str) for n in names)
         require(named, model, "feature_names_in_ does not name each column")
     for part in ("calibrated_", "estimator_"):
-        if part in learned:  # a classifier inside another tells the same classes apart, by probabilities
+        if part in learned:  # an inner classifier has the same classes and probabilities
             require(hasattr(learned[part], "predict_proba"), model, f"{part} has no probabilities")
             same = classes is not None and np.array_equal(learned[part].classes_, classes)
             require(same, model, f"classes of {part}")
@@ -133,8 +147,8 @@ def check_learned(model: Any) -> None:
         require(count == n_columns, model, f"rule_ takes {n_columns} columns")
 
 
-def _check_inputs(model: Any, encoder: Any, basis: Any, formula: Any) -> None:
-    """Refuse a model whose rows would not be coded and expanded to the columns of its rule."""
+def _check_inputs(model: BaseEstimator, encoder: Any, basis: Any, formula: Any) -> None:
+    """Refuse an encoder, basis or formula that does not give the columns of the rule."""
     if encoder is basis is formula is None:
         return
     from ..formula import FormulaTerms
@@ -152,7 +166,7 @@ def _check_inputs(model: Any, encoder: Any, basis: Any, formula: Any) -> None:
 
 
 @cache
-def _parameters(kind: Any) -> tuple[str, ...]:
+def _parameters(kind: type[_Parametrised]) -> tuple[str, ...]:
     return tuple(kind._get_param_names())
 
 
@@ -162,14 +176,14 @@ def _methods(kind: type) -> frozenset[str]:
 
 
 def _refuse_strange_attribute(kind: type, name: str) -> None:
-    """Fitted attributes end or begin with an underscore, and hide no method."""
+    """Refuse attributes without a leading or trailing underscore, and names of methods."""
     if name.startswith("__") or not (name.endswith("_") or name.startswith("_")) or name in _methods(kind):
-        raise ModelFileError(f"{kind.__name__} cannot have learned an attribute {name!r}.")
+        raise ModelFileError(f"{kind.__name__} has no fitted attribute {name!r}.")
 
 
 def table_moments(module: str, name: str) -> Form:
-    """Counts of levels go into one array for each column instead of one for each level."""
-    names = ("grain", "fourth", "pools", "counts", "weight", "mean", "scatter")
+    """Moments with levels; the counts of a column are one array."""
+    names = ("structure", "fourth", "pools", "counts", "weight", "mean", "scatter")
 
     def apart(value: Any) -> Parts:
         kept: Parts = {name: vars(value)[name] for name in names}
@@ -190,43 +204,47 @@ def table_moments(module: str, name: str) -> Form:
 
 
 def stream(module: str, name: str) -> Form:
-    """A stream's objective refers to a row of its last chunk for its shape alone: a row of zeros does as well."""
+    """A stochastic gradient stream; its objective gets a row of zeros, because only the shape matters."""
     own = ("theta", "average", "steps", "batch", "rate")
-    of_objective = ("loss", "penalty", "fit_intercept", "standard", "spread", "n_jobs", "share")
+    # Attributes by their names in files.
+    of_objective = {
+        "loss": "loss", "penalty": "penalty", "fit_intercept": "fit_intercept", "standard": "standard",
+        "spread": "penalty_scale", "n_jobs": "n_jobs", "share": "share",
+    }  # fmt: skip
 
     def apart(value: Any) -> Parts:
         kept = {name: getattr(value, name) for name in own}
         kept["classes"] = value.objective.data.classes
-        return {**kept, **{name: getattr(value.objective, name) for name in of_objective}}
+        return {**kept, **{stored: getattr(value.objective, name) for stored, name in of_objective.items()}}
 
-    def together(kind: Any, parts: Parts) -> Any:
+    def together(kind: type[Any], parts: Parts) -> Any:
         from ..objective import Objective
 
         rows = as_rows(np.zeros((1, len(parts["standard"].centre))))
         data = LabelledRows(rows, parts["classes"], np.zeros(1, dtype=np.int32))
-        objective = Objective(data, **{name: parts[name] for name in of_objective})
+        objective = Objective(data, **{name: parts[stored] for stored, name in of_objective.items()})
         return kind(objective, **{name: parts[name] for name in own})
 
     return Form(module, name, apart, together)
 
 
 def frame_backend(module: str, name: str) -> Form:
-    """The kind of frame a model was fitted with, by its name."""
+    """The library of the training frame, by name."""
     return Form(module, name, lambda value: {"name": value.value}, lambda kind, parts: kind(parts["name"]))
 
 
 def table_encoder() -> Form:
-    """The encoder of a model that takes frames: its schema, as plain values."""
+    """A table encoder: its parameters and schema as plain values."""
 
     def apart(value: Any) -> Parts:
         kept = {**value.get_params(), "feature_names_in_": value.feature_names_in_}
         return {**kept, "schema": json.dumps(value.schema_.to_dict())}
 
-    def together(kind: Any, parts: Parts) -> Any:
+    def together(kind: type[Any], parts: Parts) -> Any:
         given, schema = parts.pop("feature_names_in_"), Schema.from_dict(json.loads(parts.pop("schema")))
         names = [column.name for column in schema.columns]
         if schema.width is not None or list(given) != names:
-            raise ModelFileError("An encoder has other columns than its schema.")
+            raise ModelFileError("The columns of an encoder differ from its schema.")
         made = kind(**parts)
         made.schema_, made.findings_ = schema, ()
         made.feature_names_in_, made.n_features_in_ = np.array(names, dtype=object), len(names)
@@ -240,17 +258,16 @@ _METHODS = ("sigmoid", "isotonic")
 
 
 def calibrated() -> Form:
-    """Scikit-learn's ``CalibratedClassifierCV`` of classifiers of this package: those, and a curve for each class.
+    """Scikit-learn's ``CalibratedClassifierCV`` of classifiers of this package, with curves as plain arrays.
 
-    A file holds the curves as plain arrays. What scikit-learn keeps them in is made anew, so that its classes may
-    change without a change of the format.
+    The private classes of scikit-learn are rebuilt from the arrays, so that they can change without a new format.
     """
     return Form("sklearn.calibration", "CalibratedClassifierCV", _calibration_parts, _calibration)
 
 
-def _calibration_parts(model: Any) -> Parts:
+def _calibration_parts(model: BaseEstimator) -> Parts:
     if model.method not in _METHODS:
-        raise ModelFileError(f"A calibration by {model.method!r} is not stored. Use one of {_METHODS}.")
+        raise ModelFileError(f"Calibration method {model.method!r} cannot be stored. Use one of {_METHODS}.")
     names = getattr(model, "feature_names_in_", None)
     return {
         **{name: getattr(model, name) for name in _PARAMETERS},
@@ -262,7 +279,7 @@ def _calibration_parts(model: Any) -> Parts:
 
 
 def own_calibration() -> Form:
-    """The calibration of this package: one member, and its curves."""
+    """The calibration of this package: one member and its curves."""
 
     def apart(value: Any) -> Parts:
         return {
@@ -270,7 +287,7 @@ def own_calibration() -> Form:
             "curves": [value.curves],
         }  # fmt: skip
 
-    def together(kind: Any, parts: Parts) -> Any:
+    def together(kind: type[Any], parts: Parts) -> Any:
         _check_calibration(parts)
         _fits(len(parts["members"]) == 1 and type(parts["folds"]) is int, "members")
         return kind(parts["members"][0], parts["method"], parts["folds"], parts["classes"], parts["curves"][0])
@@ -279,16 +296,16 @@ def own_calibration() -> Form:
 
 
 def _curve(fitted: Any) -> Array:
-    """Slope and intercept of a sigmoid, or the corners of an isotonic curve, margins above probabilities."""
+    """Slope and intercept of a sigmoid, or the corners of an isotonic curve, scores above probabilities."""
     if hasattr(fitted, "a_"):
         return np.array([fitted.a_, fitted.b_], dtype=np.float64)
     corners = np.array([fitted.X_thresholds_, fitted.y_thresholds_])
     if not fitted.increasing_ or (fitted.X_min_, fitted.X_max_) != (corners[0, 0], corners[0, -1]):
-        raise ModelFileError("An isotonic curve that falls, or does not span its corners, is not stored.")
+        raise ModelFileError("A decreasing isotonic curve cannot be stored. Fit the calibration again.")
     return corners
 
 
-def _calibration(kind: Any, parts: Parts) -> Any:
+def _calibration(kind: type[Any], parts: Parts) -> Any:
     from sklearn.calibration import _CalibratedClassifier
 
     classes, members, curves, method = (parts[name] for name in ("classes", "members", "curves", "method"))
@@ -323,12 +340,12 @@ def _isotonic(corners: Array) -> Any:
         "increasing_": True, "X_min_": margins[0], "X_max_": margins[-1],
         "X_thresholds_": margins, "y_thresholds_": probabilities,
     }  # fmt: skip
-    made.__setstate__({**made.__getstate__(), **state})  # which makes its interpolating function
+    made.__setstate__({**made.__getstate__(), **state})  # sets its interpolating function
     return made
 
 
 def _check_calibration(parts: Parts) -> None:
-    """Refuse parts that do not fit each other; those of the members have been checked before."""
+    """Refuse inconsistent parts; those of the members are checked already."""
     classes, members, curves, method = (parts[name] for name in ("classes", "members", "curves", "method"))
     _fits(method in _METHODS, "method")
     _fits(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes")
@@ -357,10 +374,13 @@ def _check_curve(curve: Any, method: str) -> None:
 
 def _fits(holds: bool, reason: str) -> None:
     if not holds:
-        raise ModelFileError(f"The parts of a calibrated classifier do not fit each other: {reason}.")
+        raise ModelFileError(f"Inconsistent parts of a calibrated classifier: {reason}.")
 
 
-_MOMENTS = ("grain", "fourth", "pools", "counts", "weight", "mean", "scatter", "fourth_power", "cubed")
+_MOMENTS = ("structure", "fourth", "pools", "counts", "weight", "mean", "scatter", "fourth_power", "cubed")
+
+#: Attributes that are stored under another name, so that files of earlier versions can be read.
+_NAMES_IN_FILES = {"structure": "grain"}
 
 _ESTIMATORS = (
     "AutoClassifier",
@@ -368,17 +388,19 @@ _ESTIMATORS = (
     "LogisticRegression", "LogisticRegressionCV", "LogisticRegressionPath", "LeastSquaresClassifier",
     "MinimumDistance", "Perceptron", "SupportVectorClassifier", "OneVsOne", "OneVsRest", "OutputCode",
     "DecisionClassifier", "LinearClassifier", "RegularizedDiscriminantAnalysis",
-    "BayesianLinearDiscriminantAnalysis", "LossClassifier",
+    "BayesianLinearDiscriminantAnalysis", "LossClassifier", "OrdinalLogisticRegression",
+    "PredictionSets",
 )  # fmt: skip
 _RECORDS = {
     "basis": ("Basis", "Piecewise"),
     "decision.rules": ("Decision",),
     "estimators.auto": ("Member",),
+    "estimators.class_sets": ("CalibrationScores",),
     "formula": ("FormulaTerms",),
     "estimators.multiclass": ("BinaryClassifiers",),
     "inference.firth": ("FirthFit",),
     "inference.ml_existence": ("LogisticSeparation",),
-    "margins.perceptron": ("PerceptronState", "PerceptronUpdate"),
+    "margins.perceptron": ("PerceptronUpdate",),
     "multiclass": ("CodebookRule", "Codebook"),
     "objective": ("ElasticNet", "Standardisation"),
     "rules": (
@@ -387,61 +409,61 @@ _RECORDS = {
         "LevelRule",
         "LinearRule",
         "MixedRule",
+        "OrdinalRule",
         "PoolRule",
         "QuadraticRule",
         "StudentRule",
     ),
-    "solvers.plain": ("IRLS", "GradientDescent", "StochasticGradient"),
-    "solvers.smooth": ("Solution", "TracePoint"),
-    "solvers.trace": ("Trace",),
+    "solvers.textbook": ("IRLS", "GradientDescent", "StochasticGradient"),
+    "solvers.solution": ("TracePoint", "Trace"),
 }
 
-#: By the name that stands in files: a class may move, but its name there stays.
+#: By the name in files, which does not change when a class moves.
 FORMS: dict[str, Form] = {
     **{name: estimator(name) for name in _ESTIMATORS},
     **{name: record(f"{_PACKAGE}.{home}", name) for home, names in _RECORDS.items() for name in names},
     "CalibratedClassifier": calibrated(),
     "Calibration": own_calibration(),
     "ClassMoments": plain(f"{_PACKAGE}.moments.statistic", "ClassMoments", *_MOMENTS),
-    "FoldMoments": plain(f"{_PACKAGE}.moments.statistic", "FoldMoments", "cells", "n_folds", "first_row"),
+    "FoldMoments": plain(f"{_PACKAGE}.moments.folds", "FoldMoments", "cells", "n_folds", "first_row"),
     "FrameBackend": frame_backend("narwhals.stable.v2", "Implementation"),
-    "Logistic": plain(f"{_PACKAGE}.objective", "Logistic"),
+    "Logistic": plain(f"{_PACKAGE}.losses", "Logistic"),
+    "PerceptronState": record(f"{_PACKAGE}.margins.perceptron", "PerceptronState", path_length="reach"),
     "RowsLeftOut": plain(f"{_PACKAGE}.moments.statistic", "RowsLeftOut"),
-    "Softmax": plain(f"{_PACKAGE}.objective", "Softmax"),
+    "Softmax": plain(f"{_PACKAGE}.losses", "Softmax"),
+    "Solution": record(f"{_PACKAGE}.solvers.solution", "Solution", suboptimality="excess"),
     "Stream": stream(f"{_PACKAGE}.solvers.gradient", "Stream"),
     "TableEncoder": table_encoder(),
-    "TableMoments": table_moments(f"{_PACKAGE}.moments.statistic", "TableMoments"),
+    "TableMoments": table_moments(f"{_PACKAGE}.moments.levels", "TableMoments"),
 }
 
 
 def taken_apart(value: Any, where: str) -> tuple[str, Parts]:
-    """The name of the value's class in files, and its parts; ``where`` is how a message calls it."""
-    if type(value).__name__ == "ThinMoments":
+    """The class name of a value in files, and its parts; ``where`` names the value in messages."""
+    if type(value).__name__ == "RowMoments":
         value = FORMS["RowsLeftOut"].kind()
     for name, form in FORMS.items():
         if form.class_name == type(value).__name__ and form.kind is type(value):
-            return name, form.apart(value)
+            return name, {_NAMES_IN_FILES.get(part, part): own for part, own in form.apart(value).items()}
     raise ModelFileError(refusal(value, where))
 
 
 def refusal(value: Any, where: str) -> str:
-    """Why a value is not stored, and what can be."""
+    """The message for a value that cannot be stored."""
     kind = type(value)
-    shown = f"{where} is a {kind.__module__}.{kind.__qualname__}, which a model file cannot hold"
+    problem = f"{where} is a {kind.__module__}.{kind.__qualname__}, which cannot be stored"
     if hasattr(value, "get_params"):
-        return (
-            f"{shown}: only this package's own estimators can be stored, because anything else needs pickle, which "
-            "runs what it reads. Store it by its own means (for example skops), or use an estimator of this package."
-        )
-    return f"{shown}. Use plain values: numbers, text, lists, dicts or arrays (for a random_state, a whole number)."
+        return f"{problem}. Use an estimator of this package, or store the model by other means (skops)."
+    return f"{problem}. Use numbers, text, lists, dicts or arrays (for a random_state, an integer)."
 
 
 def put_together(name: str, parts: Parts) -> Any:
-    """The object of these parts, checked as far as its shapes go."""
+    """The object of these parts, with checked shapes."""
     form = FORMS.get(name)
     if form is None:
-        raise ModelFileError(f"{name!r} is not a class this version knows. Upgrade discriminant if the file is newer.")
-    made = form.together(form.kind, parts)
+        raise ModelFileError(f"Unknown class {name!r}. Upgrade discriminant if the file is newer.")
+    own = {stored: name for name, stored in _NAMES_IN_FILES.items()}
+    made = form.together(form.kind, {own.get(part, part): value for part, value in parts.items()})
     if hasattr(type(made), "_check_parts"):
         type(made)._check_parts(made)
     return made

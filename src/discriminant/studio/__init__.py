@@ -1,4 +1,4 @@
-"""The studio, in the browser: pages read what is clicked, call the library and show what it gives."""
+"""The studio, the web interface: its pages call the library and show the results."""
 
 from .server import serve
 

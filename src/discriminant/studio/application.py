@@ -1,4 +1,4 @@
-"""The studio's pages and what they fetch, on NiceGUI."""
+"""The NiceGUI application: pages, uploads and style sheet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from fastapi import FastAPI, Request, Response
@@ -22,15 +22,14 @@ from . import image_page, learn_page, table_page
 from .frame import load_libraries
 from .visitors import Visitors
 
-#: A tab that is silent is connected again within this many seconds, or forgotten but for its state: networks of class
-#: rooms sleep for some.
-_ABSENT = 20.0
-#: A tab that is closed keeps its table and models this long, in seconds: a reload or a lost connection loses nothing.
-_KEPT = 3600.0
-#: A page that is opened at once is painted before this, in seconds; if none is, libraries are loaded meanwhile.
-_PAINTED = 3.0
-#: Pages of clients that have gone are full of cycles: garbage is looked for this often, in seconds.
-_TIDY = 20.0
+#: Seconds in which a lost connection can be restored with its page: networks of schools have pauses of some seconds.
+RECONNECT_SECONDS: Final = 20.0
+#: Seconds for which the state of a closed tab is kept, so that a reload or a lost connection loses nothing.
+TAB_STATE_SECONDS: Final = 3600.0
+#: Seconds until libraries are loaded if no page has been opened; the first page is painted before.
+PRELOAD_SECONDS: Final = 3.0
+#: Seconds between two garbage collections: pages of closed tabs contain reference cycles.
+GARBAGE_SECONDS: Final = 20.0
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='6' fill='#0072b2'/>"
     "<circle cx='10' cy='11' r='4' fill='#fff'/><rect x='18' y='17' width='8' height='8' fill='#e69f00'/>"
@@ -39,12 +38,12 @@ _ICON = (
 
 
 def application(visitors: Visitors, file: Path | None) -> FastAPI:
-    """The pages and what they fetch, without the guard."""
+    """The application without the guard."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> Any:
         visitors.delete_old()
-        waiting = threading.Timer(_PAINTED, _load_aside)
+        waiting = threading.Timer(PRELOAD_SECONDS, _load_aside)
         waiting.daemon = True
         waiting.start()
         yield
@@ -55,10 +54,10 @@ def application(visitors: Visitors, file: Path | None) -> FastAPI:
     app.add_api_route("/upload", _upload_route(visitors), methods=["POST"])
     for page in (table_page, learn_page, image_page):
         page.install(visitors, file)
-    app.storage.max_tab_storage_age = _KEPT
-    app.config.quasar_config["loadingBar"]["skipHijack"] = True  # a bar without a name; work shows its own
+    app.storage.max_tab_storage_age = TAB_STATE_SECONDS
+    app.config.quasar_config["loadingBar"]["skipHijack"] = True  # it has no accessible name; work shows its own bar
     app.on_connect(_load_aside)
-    app.timer(_TIDY, gc.collect, immediate=False)
+    app.timer(GARBAGE_SECONDS, gc.collect, immediate=False)
     app.on_exception(lambda error: logging.getLogger("discriminant.studio").error("unexpected", exc_info=error))
     ui.run_with(
         made,
@@ -70,11 +69,11 @@ def application(visitors: Visitors, file: Path | None) -> FastAPI:
         storage_secret=visitors.secret(),
         session_middleware_kwargs={"same_site": "lax", "max_age": 30 * 24 * 3600},
         show_welcome_message=False,
-        # Plotly took 0.21 s of every visitor at the usual level, 0.07 s at this one, for a sixth more bytes. Not to
-        # compress is no choice: a client that knows an answer's length may open a websocket on its connection before
-        # uvicorn has seen the end of the answer, and uvicorn then closes the connection 5 s later.
+        # Compressing Plotly takes 0.21 s at the default level and 0.07 s at this one, with a sixth more bytes. Without
+        # compression a client that knows the length of an answer may open a websocket on its connection before
+        # uvicorn has finished the answer, and uvicorn then closes the connection 5 s later.
         gzip_middleware_factory=partial(GZipMiddleware, compresslevel=1),
-        reconnect_timeout=_ABSENT,
+        reconnect_timeout=RECONNECT_SECONDS,
     )
     return made
 
@@ -83,7 +82,7 @@ def _upload_route(visitors: Visitors) -> Any:
     async def upload(request: Request) -> Response:
         name = unquote(request.headers.get("x-file-name", "file"))
         try:
-            if int(request.headers.get("content-length") or 0) > visitors.most_bytes:
+            if int(request.headers.get("content-length") or 0) > visitors.max_upload_bytes:
                 raise visitors.too_large()
             path = await visitors.received(request.session["id"], name, request.stream())
         except (InputError, OSError, ValueError) as error:
@@ -96,12 +95,5 @@ def _upload_route(visitors: Visitors) -> Any:
 
 @cache
 def _load_aside() -> None:
-    """Load what the pages call, once, while the first page is looked at: before, it would be painted 0.4 s later."""
-    threading.Thread(target=_load, daemon=True).start()
-
-
-def _load() -> None:
-    load_libraries()
-    # Looking for garbage goes through all objects there are, unless they are told to stay: 0.3 s in the way of answers.
-    gc.collect()
-    gc.freeze()
+    """Load the libraries once, after the first page is shown: loading them before delays it by 0.4 s."""
+    threading.Thread(target=load_libraries, daemon=True).start()

@@ -1,12 +1,13 @@
-"""Tables to try the studio with: those that come with scikit-learn, as files."""
+"""Example tables: datasets of scikit-learn, written as CSV files."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Final
 
-#: Tables that come with scikit-learn, by what they are about: the loader, and the name of the classes.
-BUNDLED = {
+#: Loader and target column of each example table, by title.
+BUNDLED: Final = {
     "Tumours (569 rows, two classes)": ("breast_cancer", "diagnosis"),
     "Irises (150 rows, three classes)": ("iris", "species"),
     "Wines (178 rows, three classes)": ("wine", "cultivar"),
@@ -14,7 +15,7 @@ BUNDLED = {
 
 
 def write_bundled(name: str, folder: Path) -> Path:
-    """The file of a bundled table, written where it is not there yet."""
+    """Return the file of an example table; write it if it does not exist."""
     from sklearn import datasets
 
     loader, target = BUNDLED[name]

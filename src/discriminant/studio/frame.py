@@ -1,4 +1,4 @@
-"""What all pages share: their frame, figures and parts of reports, code to copy, uploads, and work in threads."""
+"""Shared by all pages: header, figures, sections of reports, code to copy, uploads, and work in threads."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from nicegui import app, background_tasks, run, ui
+from nicegui.elements.mixins.value_element import ValueElement
+from nicegui.events import GenericEventArguments
 
 from ..errors import DiscriminantError, InputError
 from .visitors import Visitors
 
 if TYPE_CHECKING:
-    from ..report.page import Drawing
+    from ..report.page import Block, Drawing
 
 _PAGES = {"/": "Table", "/learn": "Learn", "/image": "Image"}
 _SHADES: dict[bool | None, tuple[str, str]] = {
-    None: ("brightness_auto", "Colours: as the system"),
+    None: ("brightness_auto", "Colours: same as the system"),
     False: ("light_mode", "Colours: light"),
     True: ("dark_mode", "Colours: dark"),
 }
-#: NiceGUI asks figures to fit their place also when that has just gone; plotly's complaint is of no use.
+#: NiceGUI also resizes figures that have just been removed; the error of Plotly is harmless.
 _HEAD = """<link rel="stylesheet" href="/studio.css"><script>
 addEventListener("unhandledrejection", event => {
   if (String(event.reason).includes("Resize must be passed a displayed plot")) event.preventDefault();
 });
 </script>"""
-#: Sends the file that was chosen, unless it is larger than the server takes, and tells what came back.
+#: Uploads the chosen file, unless it exceeds the limit of the server, and emits the answer.
 _UPLOAD = """async event => {
   const file = event.target.files[0];
   if (!file) return;
   const headers = {"X-File-Name": encodeURIComponent(file.name)};
-  const large = file.size > MOST;
+  const large = file.size > LIMIT;
   try {
     const answer = large ? null : await fetch("/upload", {method: "POST", body: file, headers});
     emit(large ? '{"error": true}' : await answer.text());
@@ -50,15 +51,17 @@ _UPLOAD = """async event => {
   event.target.value = "";
 }"""
 _VALUE = "event => emit(event.target.value)"
-_SHOWN_SECONDS = 0.1
-_AXIS_LETTERS = 42
-#: Of the files that a visitor has uploaded the last so many are offered again.
-_SHOWN_UPLOADS = 8
+#: Seconds between two updates of a progress bar.
+PROGRESS_SECONDS: Final = 0.1
+#: Characters of a line of an axis title.
+AXIS_LINE_LENGTH: Final = 42
+#: Number of a visitor's latest uploads that are offered again.
+MAX_RECENT_UPLOADS: Final = 8
 R = TypeVar("R")
 
 
 class Page(Protocol):
-    """What a page shows of its state."""
+    """A page with a state that its tab keeps."""
 
     state: Any
 
@@ -68,7 +71,7 @@ P = TypeVar("P", bound=Page)
 
 @contextmanager
 def frame(active: str) -> Iterator[None]:
-    """A page within its header; ``active`` is its address."""
+    """Lay out a page below the header; ``active`` is its address."""
     ui.page_title(f"{_PAGES[active]} · discriminant studio")
     ui.add_head_html(_HEAD)
     ui.colors(primary="#0072b2", secondary="#e69f00", accent="#009e73", negative="#b34700")
@@ -83,7 +86,7 @@ def frame(active: str) -> Iterator[None]:
         _shade_button()
     with ui.element("div").classes("desk") as desk:
         yield
-    ui.skip_link("Skip to the page", target=desk)
+    ui.skip_link("Skip to the main content", target=desk)
 
 
 def _shade_button() -> None:
@@ -95,29 +98,29 @@ def _shade_button() -> None:
         button.props["icon"], button.props["aria-label"] = icon, words
         button.update()
 
-    def turn() -> None:
+    def switch() -> None:
         order = list(_SHADES)
         dark.value = app.storage.user["dark"] = order[(order.index(dark.value) + 1) % len(order)]
         show()
 
-    button.on_click(turn)
+    button.on_click(switch)
     show()
 
 
 async def opened(address: str, make: Callable[[Visitors], P], visitors: Visitors) -> P | None:
-    """The page of an address, with the state that its tab keeps over reloads; None of a tab that is gone."""
+    """The page at an address, with the state that its tab keeps over reloads; None if the tab is closed."""
     with frame(address):
         page = make(visitors)
     await ui.context.client.connected()
     if not ui.context.client.has_socket_connection:
         return None
     page.state = app.storage.tab.get(address, page.state)
-    app.storage.tab[address] = page.state  # used now
+    app.storage.tab[address] = page.state
     return page
 
 
 def visitor() -> str:
-    """Who is looking at this page, by a signed cookie."""
+    """The identifier of the visitor, from a signed cookie."""
     return str(app.storage.browser["id"])
 
 
@@ -130,18 +133,24 @@ def step(title: str, number: int | None = None) -> Iterator[None]:
         yield
 
 
-def text(words: str, *classes: str, tag: str = "p") -> Any:
-    """Words as they are, whatever characters they have."""
+def text(words: str, *classes: str, tag: str = "p") -> ui.html:
+    """An element with a text, whose special characters are escaped."""
     return ui.html(html.escape(words), tag=tag).classes(" ".join(classes))
 
 
-def set_text(shown: Any, words: str) -> None:
-    """Other words in the place of those of `text`."""
+def set_text(shown: ui.html, words: str) -> None:
+    """Change the text of an element that `text` made."""
     shown.set_content(html.escape(words))
 
 
+def bring_into_view(shown: ui.element) -> None:
+    """Scroll to results that are below their controls, as on narrow screens."""
+    place = f"getHtmlElement({shown.id})"
+    shown.client.run_javascript(f'if (matchMedia("(max-width: 60rem)").matches) {place}?.scrollIntoView()')
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, numbers: int = 0) -> str:
-    """A table as HTML; the last ``numbers`` columns are numbers, the first is the head of its row."""
+    """A table as HTML; the last ``numbers`` columns are right-aligned, the first one is the row header."""
     first = len(head) - numbers
 
     def cells(row: Sequence[str], tag: str) -> str:
@@ -160,15 +169,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, numbers
     )
 
 
-def report_html(content: str) -> Any:
-    """HTML in the look of the report."""
+def report_html(content: str) -> ui.html:
+    """HTML in the style of the report."""
     return ui.html(content).classes("report")
 
 
 def report_part(name: str, content: dict[str, Any]) -> None:
-    """A section of the report, with its figures drawn live."""
+    """A section of the report with interactive figures."""
     if "absent" in content:
-        text(content["absent"], "absent")
+        text(content["absent"], "empty")
         return
     from ..report.page import Section, part
     from ..report.sections import WORDS
@@ -179,22 +188,21 @@ def report_part(name: str, content: dict[str, Any]) -> None:
         figure(one)
 
 
-def report_blocks(blocks: Sequence[Any]) -> None:
-    """Blocks of the report of an image, with their figures drawn live."""
+def report_blocks(blocks: Sequence[Block | Drawing]) -> None:
+    """Blocks of the report of an image with interactive figures."""
     from ..report.page import Drawing, Section, part
 
-    for drawn, run_of in groupby(blocks, lambda block: isinstance(block, Drawing)):
-        if not drawn:
-            report_html(part(Section("blocks", "", {"blocks": list(run_of)})))
-            continue
-        for one in run_of:
-            figure(one)
+    for block in blocks:
+        if isinstance(block, Drawing):
+            figure(block)
+        else:
+            report_html(part(Section("blocks", "", {"blocks": [block]})))
 
 
-def figure(drawing: Drawing) -> Any:
-    """A figure with its words below it."""
+def figure(drawing: Drawing) -> ui.plotly | None:
+    """A figure with its caption; if it cannot be drawn, the reason."""
     if drawing.figure is None:
-        text(drawing.reason, "absent")
+        text(drawing.reason, "empty")
         return None
     with ui.element("figure").classes("drawn"):
         plot = ui.plotly(with_config(drawing.figure))
@@ -205,41 +213,61 @@ def figure(drawing: Drawing) -> Any:
 
 
 def with_config(values: dict[str, Any]) -> dict[str, Any]:
-    """What plotly draws, without its buttons, and with the names of axes in lines that fit."""
+    """A Plotly figure without its toolbar and with wrapped axis titles."""
     layout = {**values["layout"]}
     for name, axis in layout.items():
         if name.startswith(("xaxis", "yaxis")) and isinstance(axis.get("title"), dict) and axis["title"].get("text"):
-            lines = textwrap.wrap(axis["title"]["text"], _AXIS_LETTERS, break_long_words=False)
+            lines = textwrap.wrap(axis["title"]["text"], AXIS_LINE_LENGTH, break_long_words=False)
             layout[name] = {**axis, "title": {**axis["title"], "text": "<br>".join(lines), "font": {"size": 12}}}
     return {**values, "layout": layout, "config": {"displayModeBar": False, "displaylogo": False}}
 
 
+class _BrowserTabs(ui.tabs):
+    """Tabs that the browser switches at once; a click on the old tab before the server's answer would be ignored."""
+
+    LOOPBACK = False
+
+
 class Tabs:
-    """Tabs whose panels are built when they are looked at; ``changed`` is told which one is."""
+    """Tabs whose panels are built when they are opened; ``changed`` is called with the name of the opened one."""
 
     def __init__(
         self, panels: dict[str, Callable[[], None]], first: str, changed: Callable[[str], None] | None = None
     ) -> None:
         self._panels, self._changed, self._built = panels, changed, set[str]()
-        with ui.tabs().props("align=left inline-label outside-arrows") as self._tabs:
+        with _BrowserTabs().props("align=left inline-label outside-arrows") as self._tabs:
             for name in panels:
                 ui.tab(name)
         with ui.tab_panels(self._tabs, value=first, animated=False, keep_alive=False) as shown:
             self._places = {name: ui.tab_panel(name) for name in panels}
-        shown.on_value_change(lambda event: self._look_at(event.value))
+        shown.on_value_change(lambda event: self._open(event.value))
         self._build(first)
 
     @property
     def value(self) -> str:
-        """The panel that is looked at."""
+        """The name of the open panel."""
         return str(self._tabs.value)
 
+    def replace(self, panels: dict[str, Callable[[], None]]) -> None:
+        """Build the panels by other functions: the open one now, the others when they are opened.
+
+        The tabs stay in place, so that a click that is on its way to the server still opens its tab.
+        """
+        self._panels = panels
+        self.refresh()
+
     def refresh(self) -> None:
-        """Build every panel anew: the one that is looked at now, the others when they are."""
-        self._built.clear()
+        """Build all panels again: the open one now, the others when they are opened."""
+        self.forget(*self._panels)
         self._build(self.value)
 
-    def _look_at(self, name: str) -> None:
+    def forget(self, *names: str) -> None:
+        """Clear these panels; they are built again when they are opened."""
+        self._built.difference_update(names)
+        for name in names:
+            self._places[name].clear()
+
+    def _open(self, name: str) -> None:
         if self._changed is not None:
             self._changed(name)
         self._build(name)
@@ -247,20 +275,19 @@ class Tabs:
     def _build(self, name: str) -> None:
         if name not in self._built:
             self._built.add(name)
-            self._places[name].clear()
             with self._places[name]:
                 self._panels[name]()
 
 
 class Copies:
-    """The same work as Python and as a command, to copy; made when it is opened."""
+    """The results as Python code and as commands, to copy."""
 
     def __init__(self) -> None:
         self.panel = ui.expansion("Copy as code", icon="content_copy", on_value_change=self._write).classes("copies")
-        self._texts, self._values = dict[str, Any](), dict[str, str]()
+        self._texts, self._values = dict[str, ui.html](), dict[str, str]()
         self.panel.visible = False
 
-    def _one(self, name: str) -> Any:
+    def _one(self, name: str) -> ui.html:
         with ui.element("div").classes("copied"):
             text(name, tag="h3")
             ui.button("Copy", on_click=lambda: ui.clipboard.write(self._values[name])).props(
@@ -269,7 +296,7 @@ class Copies:
             return ui.html("", tag="pre").props("tabindex=0 role=region").props(f'aria-label="{name}"')
 
     def show(self, python: str, command: str) -> None:
-        """Show what was done so far."""
+        """Show the code of the results so far."""
         self._values = {"Python": python, "Command": command}
         self.panel.visible = True
         self._write()
@@ -285,62 +312,64 @@ class Copies:
 
 
 class Slider:
-    """A slider with its name and what it is set to, as the report has them."""
+    """A slider with its name and value, as in the report.
 
-    def __init__(self, name: str, least: float, most: float, start: float, step: float = 1) -> None:
+    The browser holds the position, and the server sends one only where the page changes it: a position that came back
+    while a key was pressed would undo the key. Vue sets the property ``value`` in every update of a page, so the
+    position is sent as ``defaultValue`` for an input that the user has not moved, and by a script otherwise.
+    """
+
+    def __init__(self, name: str, low: float, high: float, start: float) -> None:
         self.value, self._moved = start, lambda: None
         with ui.element("div").classes("sliding"):
             ui.label(name)
             self._shown = ui.label(f"{start:g}").classes("set")
-            self._input = ui.element("input").props(f"type=range min={least} max={most} step={step} value={start}")
+            self._input = ui.element("input").props(f"type=range min={low} max={high} step=1")
             self._input.props["aria-label"] = name
+            self._input.props["defaultValue"] = start
         self._input.on("input", self._heard, js_handler=_VALUE, throttle=0.05)
 
     def moved(self, function: Callable[[], Any]) -> Slider:
-        """Call a function whenever it is moved."""
+        """Call a function whenever the user moves the slider."""
         self._moved = function
         return self
 
-    def set(self, value: float, most: float | None = None) -> None:
-        """Move it."""
+    def set(self, value: float, high: float | None = None) -> None:
+        """Set the value, and its upper bound."""
         self.value = value
-        if most is not None:
-            self._input.props["max"] = most
-        self._input.props["value"] = value
+        if high is not None:
+            self._input.props["max"] = high
+        self._input.props["defaultValue"] = value
         self._input.update()
-        self._moved()
+        self._input.client.run_javascript(
+            f"const slider = getHtmlElement({self._input.id}); if (slider) slider.value = {value}"
+        )
 
     def show(self, words: str) -> None:
-        """What it is set to, in words."""
+        """Show the value as a text."""
         self._shown.set_text(words)
         self._input.props["aria-valuetext"] = words
         self._input.update()
 
-    def _heard(self, event: Any) -> Any:
+    def _heard(self, event: GenericEventArguments) -> object:
         self.value = float(event.args)
-        with self._input.props.suspend_updates():
-            self._input.props["value"] = self.value
         return self._moved()
 
 
 class Cancelled(Exception):
-    """Work that its user has cancelled."""
+    """The user has cancelled the work."""
 
 
 _loading = threading.Lock()
 
 
 def load_libraries() -> None:
-    """Load what the pages call; who comes meanwhile waits.
+    """Import the libraries that the pages call, in one thread at a time.
 
-    Threads that load modules which import each other, each from another end, are given halves of them.
+    Threads that import modules with circular imports at the same time get incomplete modules.
     """
     with _loading:
         from .. import report, validation  # noqa: F401
-        from ..estimators.registry import MODELS, new_model
-
-        for name in MODELS:
-            new_model(name)
 
 
 def _with_libraries(function: Callable[..., R], *arguments: Any, **options: Any) -> R:
@@ -348,8 +377,33 @@ def _with_libraries(function: Callable[..., R], *arguments: Any, **options: Any)
     return function(*arguments, **options)
 
 
+class Job(Generic[R]):
+    """Work in a thread, with its progress; it goes on if the page that started it is closed."""
+
+    def __init__(self, function: Callable[..., R], *arguments: Any, cancellable: bool = False) -> None:
+        self.done, self.total, self.is_cancellable, self._stopped = 0, 0, cancellable, threading.Event()
+        more: dict[str, Any] = {"progress": self._report_progress} if cancellable else {}
+        running = run.io_bound(_with_libraries, function, *arguments, **more)
+        self._task = background_tasks.create(running, handle_exceptions=False)
+
+    async def result(self) -> R | None:
+        """The result of the function, for any number of pages; None if the server stops."""
+        await asyncio.wait([self._task])
+        return self._task.result()
+
+    def cancel(self) -> None:
+        """Stop the work at its next report of progress."""
+        self._stopped.set()
+
+    def _report_progress(self, done: int, total: int) -> None:
+        """Record the progress that the library reports, from any thread."""
+        if self._stopped.is_set():
+            raise Cancelled
+        self.done, self.total = done, total
+
+
 class Work:
-    """Work that a control starts: in a thread, with progress and cancel; its error is told beside the control."""
+    """A place that shows one job at a time, with a progress bar, a cancel button, and its error message."""
 
     def __init__(self, name: str = "Working") -> None:
         with ui.element("div").classes("work"):
@@ -357,86 +411,92 @@ class Work:
                 self._bar = ui.linear_progress(0, show_value=False).props("instant-feedback")
                 self._bar.props["aria-label"] = name
                 self._words = text(name, "remark", tag="span").props("aria-live=polite")
-            self._cancel: Any = None  # made when something can be cancelled
+            self._cancel: ui.button | None = None  # made when something can be cancelled
             self._error = ui.html("").classes("error").props("role=alert")
-        self._name, self._stopped, self._done = name, threading.Event(), (0, 0)
+        self._name = name
+        self._job: Job[Any] | None = None  #: the job that is shown
         self._running.visible = self._error.visible = False
 
     @property
     def is_running(self) -> bool:
-        """Whether it works now."""
-        return bool(self._running.visible)
+        """Whether work is in progress."""
+        return self._job is not None
 
     def cancel(self) -> None:
-        """Stop the work as soon as it looks up."""
-        self._stopped.set()
-
-    def told(self, done: int, total: int) -> None:
-        """What the library tells of its progress, from any thread."""
-        if self._stopped.is_set():
-            raise Cancelled
-        self._done = done, total
+        """Stop the work at its next report of progress."""
+        if self._job is not None:
+            self._job.cancel()
 
     def fail(self, error: Exception | str) -> None:
-        """Tell an error here."""
+        """Show an error message; an empty one hides it."""
         set_text(self._error, str(error))
         self._error.visible = bool(str(error))
 
     async def run(self, function: Callable[..., R], *arguments: Any, cancellable: bool = False) -> R | None:
-        """The result, or None where there is none: an error, cancelled, or still at work."""
+        """The result of the function, as `follow`."""
+        return None if self.is_running else await self.follow(Job(function, *arguments, cancellable=cancellable))
+
+    async def follow(self, job: Job[R]) -> R | None:
+        """The result of a job; None after an error, if it was cancelled, or if other work is in progress."""
         if self.is_running:
             return None
+        self._job = job
         self.fail("")
-        self._stopped.clear()
-        self._done = (0, 0)
-        self._offer_cancel(cancellable)
+        self._offer_cancel(job.is_cancellable)
         self._running.visible = True
-        self._show()
-        showing = background_tasks.create(self._keep_showing())
+        showing = background_tasks.create(self._keep_showing(job))
         try:
-            more: dict[str, Any] = {"progress": self.told} if cancellable else {}
-            return await run.io_bound(_with_libraries, function, *arguments, **more)
+            return await job.result()
         except Cancelled:
             self.fail("Cancelled.")
         except DiscriminantError as error:
             self.fail(error)
         except Exception as error:
             logging.getLogger("discriminant.studio").exception("unexpected")
-            self.fail(f"This should not have happened ({type(error).__name__}: {error}).")
+            self.fail(f"Internal error ({type(error).__name__}: {error}). Please report it.")
         finally:
             showing.cancel()
-            self._running.visible = False
+            self._running.visible, self._job = False, None
         return None
 
-    def _offer_cancel(self, cancellable: bool) -> None:
-        if cancellable and self._cancel is None:
+    def _offer_cancel(self, is_cancellable: bool) -> None:
+        if is_cancellable and self._cancel is None:
             with self._running:
                 self._cancel = ui.button("Cancel", on_click=self.cancel).props("flat dense")
         if self._cancel is not None:
-            self._cancel.visible = cancellable
+            self._cancel.visible = is_cancellable
 
-    async def _keep_showing(self) -> None:
-        """Show how far the work is; a timer of NiceGUI's would also tick in pages that do nothing."""
+    async def _keep_showing(self, job: Job[Any]) -> None:
+        """Show the progress; a timer of NiceGUI would also run in idle pages."""
         while not self._bar.is_deleted:
-            await asyncio.sleep(_SHOWN_SECONDS)
-            self._show()
+            self._bar.props["indeterminate"] = not job.total
+            self._bar.set_value(job.done / job.total if job.total else 0)
+            self._words.set_content(f"{self._name}: {job.done} of {job.total}" if job.total else f"{self._name}…")
+            self._bar.update()
+            await asyncio.sleep(PROGRESS_SECONDS)
 
-    def _show(self) -> None:
-        done, total = self._done
-        self._bar.props["indeterminate"] = not total
-        self._bar.set_value(done / total if total else 0)
-        self._words.set_content(f"{self._name}: {done} of {total}" if total else f"{self._name}…")
-        self._bar.update()
+
+def computed(name: str, find: Callable[[], Any], blocks: Callable[[Any], Sequence[Block | Drawing]]) -> None:
+    """Blocks of a report on a result that is computed in a thread."""
+    working, place = Work(name), ui.element("div")
+
+    async def show() -> None:
+        found = await working.run(find)
+        if found is not None and not place.is_deleted:
+            with place:
+                report_blocks(blocks(found))
+
+    ui.timer(0, show, once=True)
 
 
 class Latest:
-    """Of calls that come faster than they are answered, the one under way and one more after it."""
+    """Calls of a slow function: of those that arrive while it runs, only the last is carried out."""
 
     def __init__(self, function: Callable[[], Awaitable[None]]) -> None:
         self._function, self._busy, self._again = function, False, False
 
     async def __call__(self) -> None:
-        """Call the function, now or when it has ended what it does."""
+        """Call the function, now or when its current call has ended."""
         self._again = True
         if self._busy:
             return
@@ -451,60 +511,63 @@ class Latest:
 
 @dataclass(frozen=True)
 class FileChooser:
-    """Three ways to a file: drop or choose one, type its path, or take a bundled one."""
+    """Controls to open a file: drop or choose one, type its path, or choose an earlier upload."""
 
     visitors: Visitors
     chosen: Callable[[Path, str], Awaitable[None]]
     work: Work
-    typed: Callable[[Path, str], Awaitable[None]] | None = None  #: what opens a typed path, if not the same
+    typed: Callable[[Path, str], Awaitable[None]] | None = None  #: opens a typed path; by default ``chosen``
 
     def build(self, what: str, accept: str, again: bool = False) -> None:
-        """The controls; ``again`` offers what was uploaded before."""
+        """Lay out the controls; ``again`` offers earlier uploads."""
         kinds = tuple(accept.split(","))
-        # A file input is reached by the keyboard, and takes what is dropped on it.
+        # A file input can be reached by the keyboard, and accepts dropped files.
         with ui.element("label").classes("drop"):
-            text(f"Drop {what} here, or choose one", tag="span")
+            text(f"Drop {what} here, or choose a file", tag="span")
             upload = ui.element("input").props("type=file")
             upload.props["accept"], upload.props["aria-label"] = accept, f"Choose {what}"
-        send = _UPLOAD.replace("MOST", str(self.visitors.most_bytes))
+        send = _UPLOAD.replace("LIMIT", str(self.visitors.max_upload_bytes))
         upload.on("change", lambda event: self._uploaded(event.args, kinds), js_handler=send)
         if self.visitors.allowed:
             typed = ui.input("or type a path on this machine").props("dense outlined clearable").classes("typed")
-            # The key brings the words along: until the page is connected, what was typed may arrive after the key.
+            # The event carries the text: until the page is connected, the value may arrive after the key.
             typed.on("keydown.enter", lambda event: self._type(typed, event.args), js_handler=_VALUE)
         before = self.visitors.uploads(visitor(), accept.split(",")) if again else []
         if before:
-            options = {f"{path.parent.name}/{path.name}": path.name for path in before[:_SHOWN_UPLOADS]}
-            earlier = ui.select(options, label="or take one you uploaded").props("dense outlined")
-            earlier.on_value_change(lambda event: self._take(event.value))
+            options = {f"{path.parent.name}/{path.name}": path.name for path in before[:MAX_RECENT_UPLOADS]}
+            earlier = ui.select(options, label="or choose an earlier upload").props("dense outlined")
+            earlier.on_value_change(lambda event: self._open(lambda: self.visitors.uploaded(visitor(), event.value)))
 
     async def _uploaded(self, answer: str, kinds: tuple[str, ...]) -> None:
-        """Open what arrived, or tell why it did not."""
+        """Open an uploaded file, or show why the upload failed."""
         try:
-            told = json.loads(answer)
-            if "error" in told:
-                raise self.visitors.too_large() if told["error"] is True else InputError(str(told["error"]))
-            path = self.visitors.uploaded(visitor(), told["file"])
-            if not path.name.lower().endswith(kinds):
-                raise InputError(f"This page opens files of these kinds: {', '.join(kinds)}.")
+            received = json.loads(answer)
+            error, name = received.get("error"), received.get("file")
+        except (AttributeError, ValueError):
+            error, name = None, None
+
+        def path() -> Path:
+            if error is not None:
+                raise self.visitors.too_large() if error is True else InputError(str(error))
+            if not isinstance(name, str):
+                raise InputError("The upload failed. Try again.")
+            if not name.lower().endswith(kinds):
+                raise InputError(f"This page opens files of these types: {', '.join(kinds)}.")
+            return self.visitors.uploaded(visitor(), name)
+
+        await self._open(path)
+
+    async def _open(self, find: Callable[[], Path]) -> None:
+        try:
+            path = find()
         except InputError as error:
             self.work.fail(error)
-        except (KeyError, TypeError, ValueError):
-            self.work.fail("The upload did not arrive.")
         else:
             await self.chosen(path, path.name)
 
-    async def _take(self, name: str) -> None:
+    async def _type(self, typed: ValueElement, given: str) -> None:
         try:
-            path = self.visitors.uploaded(visitor(), name)
-        except InputError as error:
-            self.work.fail(error)
-            return
-        await self.chosen(path, path.name)
-
-    async def _type(self, typed: Any, words: str) -> None:
-        try:
-            path = self.visitors.typed(words)
+            path = self.visitors.typed(given)
         except InputError as error:
             self.work.fail(error)
             return

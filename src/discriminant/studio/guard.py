@@ -1,10 +1,10 @@
-"""Who may speak to the studio: an ASGI layer in front of everything it serves.
+"""Access control: an ASGI layer in front of everything the studio serves.
 
 Problem: a server on this machine can be reached by any page that its user has open. Such a page can send requests
 (cross-site request forgery), open websockets, which know no same-origin policy, or give its own name this machine's
-address (DNS rebinding). Method: the name that a request is addressed to must be one of this machine, whatever changes
-state must come from the studio's own pages (Barth, Jackson & Mitchell 2008), and where other machines can reach the
-server a token must be shown first, compared in constant time and kept in a cookie that scripts cannot read.
+address (DNS rebinding). Method: the host of a request must be a name of this machine; requests that change state must
+come from the studio's own pages (Barth, Jackson & Mitchell 2008); if other machines can reach the server, a token is
+required, which is compared in constant time and stored in a cookie that scripts cannot read.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _COOKIE = "discriminant_studio_token"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-#: Messages of a page travel here, also by plain GET where there is no websocket.
+#: The path of the messages of a page; without a websocket they are sent by GET.
 _MESSAGES = "/_nicegui_ws/"
-#: A page asks for nothing beyond this server, stands in no other page, and tells nobody its address.
+#: Pages load nothing from other servers, cannot be embedded, and send no referrer.
 _HEADERS = [
     (
         b"content-security-policy",
@@ -55,13 +55,13 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Guard:
-    """An application that is reached only by those who may; ``token`` None: whoever is on this machine."""
+    """An application with access control; without a token everybody on this machine has access."""
 
     app: App
     token: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, refuse, or take the token of a first visit."""
+        """Serve or refuse a request, or set the cookie for the token in its address."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -71,30 +71,32 @@ class Guard:
         elif self.token is not None and (address := self._without_token(scope)) is not None:
             await _respond(send, 303, "", [(b"location", address.encode()), (b"set-cookie", self._cookie())])
         elif not self._known(headers):
-            await _refuse(scope, receive, send, "Open the address with the token that the command printed.")
+            await _refuse(scope, receive, send, "A token is required. Open the address that the command printed.")
         else:
             await self.app(scope, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> str | None:
-        """Why a request is refused whoever sent it."""
+        """The reason to refuse a request, independent of its token."""
         host = headers.get("host", "")
         if self.token is None and not is_loopback(urlsplit(f"//{host}").hostname or ""):
-            return "This studio answers to addresses of its own machine only."
+            return (
+                "This studio accepts connections only from the machine on which it runs. Open it as http://localhost."
+            )
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE_METHODS
         if not changes and not scope["path"].startswith(_MESSAGES):
             return None
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         foreign = site not in ("same-origin", "none") if origin is None else urlsplit(origin).netloc != host
-        return "This came from a page of another origin." if foreign else None
+        return "This request was sent by a page of another origin." if foreign else None
 
     def _without_token(self, scope: Scope) -> str | None:
-        """The address asked for without its token, where it shows the right one."""
+        """The address without its token, if the token is correct."""
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in pairs if name == "token"]
         if scope["type"] != "http" or not given or not self._is_token(given[0]):
             return None
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-        path = "/" + scope["path"].lstrip("/\\")  # two slashes would name another server
+        path = "/" + scope["path"].lstrip("/\\")  # two slashes would redirect to another server
         return f"{path}?{rest}" if rest else path
 
     def _known(self, headers: dict[str, str]) -> bool:
@@ -114,7 +116,7 @@ class Guard:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sent(message: Any) -> None:
+    async def sent(message: Scope) -> None:
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", []), *_HEADERS]}
         await send(message)

@@ -1,7 +1,7 @@
-"""The points of a sample design, labelled one by one, and the area-adjusted accuracy that follows from them.
+"""The accuracy of the map: a stratified sample of points, their reference classes, and area-adjusted estimates.
 
-A map of the whole image is written beside its areas, points are drawn at random within each of its classes (Olofsson et
-al. 2014), and what somebody who does not see the map says of them is written to a file after every answer.
+A map of the whole image is written beside its areas, and points are drawn at random within each of its classes
+(Olofsson et al. 2014). The user labels them without seeing the map; every label is written to a file at once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..files import write_whole
 from ..raster.accuracy import MapAssessment, assess_map
 from ..raster.areas import Areas
 from ..raster.class_map import legend_of_file
-from ..raster.design import draw_design
+from ..raster.design import DesignSize, draw_design
 from .image_work import UNREADABLE, ImageWork
 
 
 @dataclass(frozen=True)
 class Check:
-    """A map, the columns and rows of points on it, and the class that each was given, None where it has none yet."""
+    """A map, the columns and rows of points on it, and their reference classes; None for a point without label."""
 
     map: Path
     places: tuple[tuple[float, float], ...]
@@ -34,28 +34,28 @@ class Check:
 
     @property
     def n_labelled(self) -> int:
-        """How many points have a class."""
+        """The number of labelled points."""
         return sum(label is not None for label in self.labels)
 
     @property
     def next(self) -> int | None:
-        """The first point without a class; None where all have one."""
+        """The first point without label; None if all are labelled."""
         return next((i for i, label in enumerate(self.labels) if label is None), None)
 
     def labelled(self, place: int, label: str | None) -> Check:
-        """The same with another class for a point."""
+        """A copy with another label for a point."""
         return replace(self, labels=tuple(label if i == place else own for i, own in enumerate(self.labels)))
 
 
 def check_file(work: ImageWork) -> Path:
-    """Where the points are kept."""
+    """The file of the points."""
     return work.store.with_name(f"{work.path.stem}.points.geojson")
 
 
 def drawn_check(work: ImageWork, total: int, at_least: int, progress: ProgressOption = None) -> Check:
-    """Points on the map of the areas as they are now; every pixel of that map has a class."""
+    """Points on a map made from the current areas; every pixel of that map has a class."""
     made = work.write_map(work.store.with_name(f"{work.path.stem}.check-map.tif"), None, progress)
-    design = draw_design(str(made.path), total=total, at_least=at_least, names=made.legend.names)
+    design = draw_design(str(made.path), DesignSize(total, at_least), made.legend.names)
     centres = np.column_stack([design.columns, design.rows]) + 0.5
     check = Check(made.path, tuple((x, y) for x, y in centres.tolist()), (None,) * len(centres))
     keep_check(work, check)
@@ -63,7 +63,7 @@ def drawn_check(work: ImageWork, total: int, at_least: int, progress: ProgressOp
 
 
 def keep_check(work: ImageWork, check: Check) -> None:
-    """Write the points with their classes, whole or not at all."""
+    """Write the points with their labels, atomically."""
     points = [
         (shapely.Point(place), {"id": i, "reference": label})
         for i, (place, label) in enumerate(zip(check.places, check.labels, strict=True), 1)
@@ -72,7 +72,7 @@ def keep_check(work: ImageWork, check: Check) -> None:
 
 
 def kept_check(work: ImageWork) -> Check | None:
-    """The points that were drawn before, with what was said of them."""
+    """The points that were drawn before, with their labels."""
     path = check_file(work)
     if not path.exists():
         return None
@@ -82,15 +82,15 @@ def kept_check(work: ImageWork) -> Check | None:
         places = tuple(work.places(one)[0] for one in kept["features"])
         labels = [one["properties"]["reference"] for one in kept["features"]]
     except (*UNREADABLE, IndexError) as error:
-        raise InputError(f"{path.name}, which keeps points, cannot be read ({error}). Move it away.") from None
+        raise InputError(f"The file of points {path.name} cannot be read ({error}). Move or delete it.") from None
     return Check(found, places, tuple(None if label is None else str(label) for label in labels))
 
 
 def assessment(work: ImageWork, check: Check) -> MapAssessment:
-    """The map held against the points that have a class."""
+    """The assessment of the map with the labelled points."""
     chosen = [i for i, label in enumerate(check.labels) if label is not None]
     if not chosen:
-        raise InputError("No point has a class yet.")
+        raise InputError("No point is labelled yet. Label at least one point.")
     shapes = shapely.points(work.outwards(np.array([check.places[i] for i in chosen])))
     labels = np.array([check.labels[i] for i in chosen])
     source = check_file(work)
@@ -99,6 +99,6 @@ def assessment(work: ImageWork, check: Check) -> MapAssessment:
 
 
 def command(work: ImageWork, check: Check) -> Sequence[str]:
-    """The words of the command that assesses the map likewise."""
+    """The command of the same assessment."""
     files = [check.map.name, check_file(work).name]
     return ["discriminant", "raster", "accuracy", *files, "--class-field", "reference", "--stratified"]

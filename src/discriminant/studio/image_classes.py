@@ -1,13 +1,12 @@
-"""The list of classes on the Image page: rows that are changed and stay.
+"""The list of classes on the Image page.
 
-A list that is made anew after every change loses what a person does meanwhile: what comes from a row that is gone has
-nobody to hear it, and a name that is being typed goes with its row.
+Its rows are updated in place: replacing them would lose events of the old rows and names that are being typed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
@@ -18,8 +17,12 @@ if TYPE_CHECKING:
     from .image_page import ImagePage
 
 
+#: The browser makes the class active at once, and the server follows.
+_CHOOSE: Final = "event => { window.plane?.choose(event.currentTarget.dataset.label); emit(); }"
+
+
 class Colour(ui.element, component="static/colour.js"):
-    """A colour to choose; see the component."""
+    """A colour input; see static/colour.js."""
 
     def __init__(self, chosen: Callable[[str], Any]) -> None:
         super().__init__()
@@ -27,13 +30,13 @@ class Colour(ui.element, component="static/colour.js"):
 
 
 class ClassRow:
-    """A class to draw: its name, how many areas it has, its colour, and a way to call it otherwise."""
+    """A class: its name, number of areas and colour, and a button to rename or delete it."""
 
     def __init__(self, classes: ClassList, name: str) -> None:
         self.classes, self.page, self.name = classes, classes.page, name
         with ui.element("div").classes("class-row") as self.place:
             self._button = ui.element("button").classes("class").props("type=button role=radio")
-            self._button.on("click", lambda: self.page.choose_class(self.name))
+            self._button.on("click", lambda: self.page.choose_class(self.name), js_handler=_CHOOSE)
             with self._button:
                 self._name = text("", tag="span")
                 self._count, self._number = text("", "remark", tag="span"), text("", "remark", tag="kbd")
@@ -41,10 +44,11 @@ class ClassRow:
             self._edit = ui.button(icon="edit", on_click=self._ask).props("flat dense round")
 
     def show(self, number: int, n_areas: int) -> None:
-        """What is known of the class now; ``number`` is its key."""
+        """Show the current state of the class; ``number`` is its key on the keyboard."""
         set_text(self._name, self.name)
         set_text(self._count, several(n_areas, "area"))
         set_text(self._number, str(number))
+        self._button.props["data-label"] = self.name
         self._button.props["aria-checked"] = "true" if self.name == self.page.active else "false"
         self._colour.props["value"] = self.page.work.colours[self.name]
         self._colour.props["aria-label"] = f"Colour of {self.name}"
@@ -54,7 +58,7 @@ class ClassRow:
         await self.page.change(lambda: self.page.work.colour_class(self.name, colour))
 
     def _ask(self) -> None:
-        """Ask for another name, or whether it is to go."""
+        """Open the dialog to rename or delete the class."""
         with ui.dialog(value=True) as dialog, ui.card().classes("dialog"):
             dialog.props["aria-label"] = f"Class {self.name}"
             dialog.on("hide", dialog.delete)
@@ -76,14 +80,14 @@ class ClassRow:
 
 
 class ClassList:
-    """The rows of all classes, in their order."""
+    """The rows of all classes in order."""
 
     def __init__(self, page: ImagePage) -> None:
         self.page, self._rows = page, dict[str, ClassRow]()
         self._place = ui.element("div").classes("classes").props('role=radiogroup aria-label="Class to draw"')
 
     def show(self) -> None:
-        """Rows as the classes are now: those that are there still stay, and so does what is done to them."""
+        """Update the rows to the current classes; rows of existing classes stay."""
         work = self.page.work
         for name in self._rows.keys() - work.colours.keys():
             self._rows.pop(name).place.delete()
@@ -98,11 +102,11 @@ class ClassList:
             row.show(number + 1, sum(area.label == name for area in work.areas))
 
     def rename(self, row: ClassRow, name: str) -> None:
-        """Call the class of a row otherwise."""
+        """Rename the class of a row."""
         work = self.page.work
         number = list(work.colours).index(row.name)
         work.rename_class(row.name, name)
-        new = list(work.colours)[number]  # as it is written
+        new = list(work.colours)[number]  # without spaces around it
         if self.page.active == row.name:
             self.page.active = new
         self._rows[new] = self._rows.pop(row.name)

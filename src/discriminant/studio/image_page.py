@@ -1,4 +1,4 @@
-"""The Image page: training areas drawn on an image, and the map that is learned from them while they are drawn."""
+"""The Image page: training areas drawn on an image, and the class map that is fitted to them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from fastapi import Request, Response
 from nicegui import app, ui
+from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from ..errors import DiscriminantError, InputError
 from .frame import Copies, FileChooser, Latest, Slider, Tabs, Work, load_libraries, opened, step, text, visitor
@@ -26,24 +27,24 @@ if TYPE_CHECKING:
 
 KINDS = (".tif", ".tiff", ".png", ".jpg", ".jpeg")
 _MODELS = {
-    "auto": "Chosen by held-out areas",
+    "auto": "Auto (best on held-out areas)",
     "maximum-likelihood": "Maximum likelihood",
     "lda": "Linear discriminant analysis",
-    "minimum-distance": "Nearest mean",
-    "gaussian-nb": "Naive Bayes",
+    "minimum-distance": "Minimum distance to class means",
+    "gaussian-nb": "Gaussian naive Bayes",
     "logistic": "Logistic regression",
 }
-#: Tools that draw: their name, icon and key.
+#: Drawing tools: name, icon and key.
 _TOOLS = {"rectangle": ("Rectangle", "crop_din", "R"), "polygon": ("Polygon", "pentagon", "P"),
           "point": ("Point", "place", "O")}  # fmt: skip
 _LAYERS = {"map": "Classes", "probability": "Probability of the class", "unlike": "Pixels unlike any class"}
-#: A pixel can be shown this many doublings larger than one of the screen.
-_CLOSER = 4
+#: Zoom levels beyond one image pixel per screen pixel.
+EXTRA_ZOOM_LEVELS: Final = 4
 _SCRIPT = Path(__file__).with_name("static") / "plane.js"
 
 
 class State:
-    """What a tab works on; ``key`` is the secret in the addresses of its tiles, which ``owner`` alone may see."""
+    """The image of a tab; ``key`` is the secret in the addresses of its tiles, which only ``owner`` may see."""
 
     def __init__(self) -> None:
         self.work: ImageWork | None = None
@@ -51,12 +52,12 @@ class State:
         self.key, self.owner = secrets.token_urlsafe(12), ""
 
 
-#: Whose tiles are served: states by key, as long as their tab keeps them.
+#: States whose tiles are served, by key, as long as their tab keeps them.
 _SERVED: WeakValueDictionary[str, State] = WeakValueDictionary()
 
 
 def install(visitors: Visitors, file: Path | None) -> None:
-    """Make the page and its tiles known to the server."""
+    """Add the page and its tiles to the server."""
     app.add_api_route("/tiles/{key}/{layer}/{version}/{zoom}/{x}/{y}.png", _tile)
     script = _SCRIPT.read_text(encoding="utf-8")
     app.add_api_route("/plane.js", lambda: Response(script, media_type="text/javascript"))
@@ -76,7 +77,7 @@ def install(visitors: Visitors, file: Path | None) -> None:
 
 
 def _tile(request: Request, key: str, layer: str, zoom: int, x: int, y: int) -> Response:
-    """A tile of an image that this visitor has opened; runs in a thread."""
+    """A tile of an image of this visitor; runs in a thread."""
     state = _SERVED.get(key)
     if state is None or state.work is None or state.owner != request.session.get("id"):
         return Response(status_code=404)
@@ -85,10 +86,11 @@ def _tile(request: Request, key: str, layer: str, zoom: int, x: int, y: int) -> 
 
 
 class ImagePage:
-    """The controls on the left, the image and what is known of its areas on the right."""
+    """The controls on the left, the image with its areas and results on the right."""
 
     def __init__(self, visitors: Visitors) -> None:
         self.visitors, self.state, self.active, self.tool, self.tab = visitors, State(), "", "", "Areas"
+        self._browser_class = ""  #: the active class of the browser as far as it is known here
         self.chosen: int | None = None
         self.plane: Any = None
         self._is_set = False
@@ -103,17 +105,17 @@ class ImagePage:
         with ui.element("div").classes("stage"):
             self.stage = ui.element("div")
         with self.stage, ui.element("div").classes("welcome"):
-            text("Draw what you know, see what follows", tag="h1")
+            text("Classify the pixels of an image", tag="h1")
             text(
-                "Open a GeoTIFF, PNG or JPEG of any size. Name classes, draw areas where you know them, and the map of "
-                "what is visible follows every change. Areas are kept as you draw them."
+                "Open a GeoTIFF, PNG or JPEG of any size. Add classes and draw training areas; the class map of the "
+                "visible part is updated after every change. Areas are saved as you draw them."
             )
         ui.keyboard(self._key, ignore=["input", "select", "textarea"])
 
     def _image_controls(self) -> None:
         with step("Image", 1):
             self.opening = Work("Opening")
-            FileChooser(self.visitors, self._upload, self.opening, self.open).build(
+            FileChooser(self.visitors, self._open, self.opening, self.open).build(
                 "an image", ",".join(KINDS), again=True
             )
             self.opened = text("", "remark")
@@ -130,24 +132,26 @@ class ImagePage:
                 self.naming = ui.input("New class").props("dense outlined").on("keydown.enter", self._name)
                 ui.button("Add", on_click=self._name).props("outline dense")
             self.classes = ClassList(self)
-            self.corners = ui.input("Area by numbers").props("dense outlined")
-            self.corners.props["hint"] = "Left, top, right, bottom; a point; or corners in turn"
+            self.corners = ui.input("Add an area by coordinates").props("dense outlined")
+            self.corners.props["hint"] = "Pixels: left, top, right, bottom; or x, y; or all corners"
             self.corners.on("keydown.enter", self._by_numbers)
-            self.drawing = Work("Learning")
+            self.drawing = Work("Fitting")
 
     def _map_controls(self) -> None:
         with step("Map", 3):
             self.model = ui.select(_MODELS, value="auto", label="Model").props("dense outlined")
             self.layer = ui.select(_LAYERS, value="map", label="Layer").props("dense outlined")
-            self.reject = ui.checkbox("Leave out pixels unlike any class")
+            self.reject = ui.checkbox("Reject pixels unlike any class")
             self.opacity = Slider("Opacity of the map", 0, 100, 60).moved(self._set_opacity)
-            self.swipe = Slider("Map on the left of", 0, 100, 100).moved(self._set_swipe)
+            self.opacity.show("60 %")
+            self.swipe = Slider("Swipe position", 0, 100, 100).moved(self._set_swipe)
+            self.swipe.show("100 %")
             self.model.on_value_change(self._learn)
             self.reject.on_value_change(self._learn)
             self.layer.on_value_change(self._show_map)
 
     def _export_controls(self) -> None:
-        with step("Take away", 4):
+        with step("Download", 4):
             with ui.row().classes("buttons"):
                 for name, act in (
                     ("GeoJSON", partial(self._areas, "geojson")), ("GeoPackage", partial(self._areas, "gpkg")),
@@ -159,19 +163,16 @@ class ImagePage:
 
     @property
     def work(self) -> ImageWork:
-        """The image that is open."""
+        """The open image."""
         if self.state.work is None:
-            raise InputError("Open an image first.")
+            raise InputError("No image is open. Open an image first.")
         return self.state.work
 
-    async def _upload(self, path: Path, label: str) -> None:
-        await self._open(path, label, None)
-
     async def open(self, path: Path, label: str) -> None:
-        """Open an image of this machine; areas are kept beside it, if they can be."""
+        """Open an image of this machine; areas are stored beside it if the folder is writable."""
         await self._open(path, label, self.visitors.folder(visitor()))
 
-    async def _open(self, path: Path, label: str, folder: Path | None) -> None:
+    async def _open(self, path: Path, label: str, folder: Path | None = None) -> None:
         await self.opening.run(load_libraries)
 
         from .image_check import kept_check
@@ -185,13 +186,13 @@ class ImagePage:
             await self._learn()
 
     async def reopened(self) -> None:
-        """Show what this tab works on, with areas as they are on the disk now."""
+        """Show the image of this tab, with the areas as they are on disk."""
         await self.opening.run(self.work.refresh)
         self.show()
         await self._learn()
 
     def show(self) -> None:
-        """The image with its areas."""
+        """Show the image with its areas."""
         from .image_work import STRETCHES
 
         work = self.work
@@ -199,7 +200,7 @@ class ImagePage:
         name = html.escape(work.path.name)
         self.opened.set_content(f"<b>{name}</b>, {width:,} x {height:,} pixels, {work.image.n_bands} bands")
         self.looks.visible = self.stretch.visible = True
-        self._is_set = False  # choices of the last image are no choices of this one
+        self._is_set = False  # ignore the choices for the previous image
         for select, band in zip(self.bands, work.bands, strict=True):
             select.set_options(dict(enumerate(work.image.band_names)), value=band)
         self.stretch.set_options(list(STRETCHES), value=work.stretch)
@@ -222,8 +223,9 @@ class ImagePage:
                     text(key, tag="kbd")
                 self.tools[name] = button
             for words, icon, key, act in (
-                ("Delete", "delete", "Delete", self._delete), ("Undo", "undo", "Control+Z", self._undo),
-                ("Redo", "redo", "Control+Y", self._redo),
+                ("Delete", "delete", "Delete", self._delete),
+                ("Undo", "undo", "Control+Z", lambda: self.change(self.work.undo)),
+                ("Redo", "redo", "Control+Y", lambda: self.change(self.work.redo)),
             ):  # fmt: skip
                 button = ui.button(words, icon=icon, on_click=act).props("flat dense no-caps")
                 button.props["aria-keyshortcuts"] = key
@@ -234,7 +236,12 @@ class ImagePage:
         plane = ui.leaflet(
             center=work.place(width / 2, height / 2),
             zoom=max(work.zooms - 1, 0),
-            options={"attributionControl": False, "zoomSnap": 0.25, "maxZoom": work.zooms + _CLOSER, "minZoom": 0},
+            options={
+                "attributionControl": False,
+                "zoomSnap": 0.25,
+                "maxZoom": work.zooms + EXTRA_ZOOM_LEVELS,
+                "minZoom": 0,
+            },
             draw_control={"draw": none, "edit": {"remove": False}},
             hide_drawn_items=True,
             additional_resources=["/plane.js"],
@@ -243,14 +250,14 @@ class ImagePage:
         plane.clear_layers()
         self.plane, self.tool = plane, ""
         plane.on("init", self._show_plane)
-        plane.on("draw:created", self._drawn)
+        plane.on("area-drawn", self._drawn)
         plane.on("area-moved", self._moved)
         plane.on("area-chosen", lambda event: self.choose(event.args))
         plane.on("tool", lambda: self._use(""))
-        plane.on("swiped", lambda event: self.swipe.set(round(100 * event.args)))
+        plane.on("swiped", self._swiped)
 
     def call(self, method: str, *arguments: Any) -> None:
-        """Call a method of the plane; before it is there, nothing happens: it starts with everything."""
+        """Call a method of the plane once it is initialised; its first state includes everything."""
         if self.plane is not None and self.plane.is_initialized:
             self.plane.run_map_method(method, *arguments)
 
@@ -258,6 +265,8 @@ class ImagePage:
         work = self.work
         height, width = work.image.shape
         self.call("prepare", self.plane.id, [work.place(0, 0), work.place(width, height)])
+        self._browser_class = ""
+        self._show_classes()
         self._show_image()
         self._show_map()
         self.show_areas()
@@ -274,7 +283,7 @@ class ImagePage:
         height, width = work.image.shape
         options = {
             "maxNativeZoom": work.zooms,
-            "maxZoom": work.zooms + _CLOSER,
+            "maxZoom": work.zooms + EXTRA_ZOOM_LEVELS,
             "noWrap": True,
             "bounds": [work.place(0, 0), work.place(width, height)],
             "opacity": opacity,
@@ -289,7 +298,7 @@ class ImagePage:
             self._show_image()
 
     def _show_map(self) -> None:
-        """Show the map of the last model; another version is another address."""
+        """Show the map of the last model; every version has its own address."""
         work = self.state.work
         if work is None:
             return
@@ -302,12 +311,16 @@ class ImagePage:
         self.opacity.show(f"{self.opacity.value:.0f} %")
         self.call("setOpacity", self.opacity.value / 100)
 
+    def _swiped(self, event: GenericEventArguments) -> None:
+        self.swipe.set(round(100 * event.args))
+        self._set_swipe()
+
     def _set_swipe(self) -> None:
         self.swipe.show(f"{self.swipe.value:.0f} %")
         self.call("swipe", self.swipe.value / 100)
 
     def show_areas(self) -> None:
-        """Draw the areas; the chosen one has corners to move."""
+        """Draw the areas; the corners of the selected one can be moved."""
         work = self.work
         areas = [
             {
@@ -320,37 +333,38 @@ class ImagePage:
         self.call("showAreas", areas, self.chosen)
 
     def _show_classes(self) -> None:
-        """The classes, of which one is drawn."""
-        names = list(self.work.colours)
-        self.active = self.active if self.active in names else (names[0] if names else "")
+        """Show the classes; areas are drawn for the active one."""
+        colours = self.work.colours
+        self.active = self.active if self.active in colours else next(iter(colours), "")
         self.classes.show()
+        chosen = "" if self.active == self._browser_class else self.active
+        self.call("showClasses", [{"name": name, "colour": colour} for name, colour in colours.items()], chosen)
+        self._browser_class = self.active
 
     def choose_class(self, name: str) -> None:
-        """Draw areas of this class."""
-        self.active = name
+        """Make this class the active one, as it already is in the browser."""
+        self.active = self._browser_class = name
         self._show_classes()
-        if self.tool:
-            self._use(self.tool)
 
     def _use(self, name: str) -> None:
-        """Take a tool, or with "" put it down."""
+        """Select a tool; "" deselects it."""
         self.tool = name
         for own, button in self.tools.items():
             button.props["aria-pressed"] = "true" if own == name else "false"
             button.update()
         if name and not self.active:
-            self.drawing.fail("Name a class first: areas are drawn by class.")
+            self.drawing.fail("There is no class yet. Add a class before drawing areas.")
             return
-        self.call("useTool", name, self.work.colours.get(self.active, "#000000"))
+        self.call("useTool", name)
 
-    async def _key(self, event: Any) -> None:
+    async def _key(self, event: KeyEventArguments) -> None:
         if self.state.work is None or not event.action.keydown or event.action.repeat:
             return
         key, names = event.key, list(self.work.colours)
         command = event.modifiers.ctrl or event.modifiers.meta
         tools = {letter.lower(): name for name, (_, _, letter) in _TOOLS.items()}
         if command and key.name.lower() in ("z", "y"):
-            await (self._redo() if key.name == "y" or event.modifiers.shift else self._undo())
+            await self.change(self.work.redo if key.name == "y" or event.modifiers.shift else self.work.undo)
         elif command or event.modifiers.alt:
             return
         elif key.number is not None and 1 <= key.number <= len(names):
@@ -372,18 +386,25 @@ class ImagePage:
 
     async def _name(self) -> None:
         name = (self.naming.value or "").strip()
-        if await self.change(lambda: self.work.name_class(name)):
-            self.choose_class(name)
+
+        def named() -> None:
+            self.work.name_class(name)
+            # Before the model is fitted: what the user types meanwhile is neither cleared nor of another class.
+            self.active = name
+            self._show_classes()
             self.naming.set_value("")
 
+        await self.change(named)
+
     async def change(self, change: Callable[[], None]) -> bool:
-        """Make a change and learn from it; whether it could be made. Why not is told beside the controls."""
+        """Make a change and fit the model again; return whether it succeeded. Errors appear beside the controls."""
         self.drawing.fail("")
         try:
             change()
         except (DiscriminantError, OSError) as error:
             self.drawing.fail(error)
-            self.show_areas()
+            if self.state.work is not None:
+                self.show_areas()
             return False
         if self.chosen is not None and self.chosen >= len(self.work.areas):
             self.chosen = None
@@ -392,48 +413,39 @@ class ImagePage:
         await self._learn()
         return True
 
-    async def _drawn(self, event: Any) -> None:
-        layer = event.args["layer"]
-        points = layer["_latlngs"][0] if "_latlngs" in layer else [layer["_latlng"]]
-        corners = [self.work.pixel(point["lat"], point["lng"]) for point in points]
-        await self.change(lambda: self.work.draw(self.active, corners))
+    async def _drawn(self, event: GenericEventArguments) -> None:
+        label = event.args["label"] if event.args["label"] in self.work.colours else self.active
+        corners = [self.work.pixel(*place) for place in event.args["corners"]]
+        await self.change(lambda: self.work.draw(label, corners))
 
-    async def _moved(self, event: Any) -> None:
+    async def _moved(self, event: GenericEventArguments) -> None:
         corners = [self.work.pixel(*place) for place in event.args["corners"]]
         await self.change(lambda: self.work.move(event.args["place"], corners))
 
     async def _by_numbers(self) -> None:
-        try:
-            corners = corners_of(self.corners.value or "")
-        except InputError as error:
-            self.drawing.fail(error)
-            return
-        if await self.change(lambda: self.work.draw(self.active, corners)):
-            self.corners.set_value("")
+        def drawn() -> None:
+            self.work.draw(self.active, corners_of(self.corners.value or ""))
+            self.corners.set_value("")  # before the model is fitted, as the user may type the next area meanwhile
+
+        await self.change(drawn)
 
     async def move_by_numbers(self, place: int, given: str) -> None:
-        """Give an area the corners that were typed."""
+        """Move an area to the corners that were typed."""
         await self.change(lambda: self.work.move(place, corners_of(given)))
-
-    async def _undo(self) -> None:
-        await self.change(lambda: self.work.undo())
-
-    async def _redo(self) -> None:
-        await self.change(lambda: self.work.redo())
 
     async def _delete(self) -> None:
         if self.chosen is None:
-            self.drawing.fail("Choose an area first: click it, or take it from the list of areas.")
+            self.drawing.fail("No area is selected. Click an area on the image or in the list.")
             return
         await self.delete_area(self.chosen)
 
     async def delete_area(self, place: int) -> None:
-        """Take an area away."""
+        """Delete an area."""
         self.chosen = None
         await self.change(lambda: self.work.delete(place))
 
     def choose(self, place: int | None) -> None:
-        """Choose an area: its corners can be moved, its pixels stand out in the scatter."""
+        """Select an area: its corners can be moved, and its pixels are marked in the scatter plot."""
         if place == self.chosen:
             return
         self.chosen = place
@@ -442,7 +454,7 @@ class ImagePage:
             panel.chosen(place)
 
     async def _learned(self) -> None:
-        """Learn from the areas as they are now, and show what came of it."""
+        """Fit the model to the current areas and show the results."""
         work = self.state.work
         if work is None:
             return
@@ -457,7 +469,7 @@ class ImagePage:
         self.tabs.refresh()
 
     def _build_tabs(self) -> None:
-        """What is known of the areas."""
+        """The tabs with the results."""
         from .image_panels import AreaPanel, CheckPanel, SignaturePanel, accuracy_panel, separability_panel
 
         self.panels = {"Areas": AreaPanel(self), "Signatures": SignaturePanel(self), "Check": CheckPanel(self)}
@@ -476,7 +488,7 @@ class ImagePage:
 
     def _if_trained(self, build: Callable[[], None]) -> None:
         if self.work.trained is None:
-            text("Draw areas of two classes or more.", "absent")
+            text("Draw areas of at least two classes.", "empty")
         else:
             build()
 
@@ -488,17 +500,21 @@ class ImagePage:
 
     async def _areas(self, ending: str) -> None:
         if self.state.work is None:
-            self.writing.fail("Open an image first.")
+            self.writing.fail("No image is open. Open an image first.")
             return
         path = self.visitors.folder(visitor()) / f"{self.work.path.stem}.{ending}"
         if await self.writing.run(self.work.save_areas, path):
             ui.download.file(path, path.name)
 
     async def _made_map(self) -> Any:
-        """The class map of the whole image, in the visitor's folder."""
+        """Write the class map of the whole image to the visitor's folder."""
         work = self.state.work
         if work is None or work.trained is None:
-            self.writing.fail("Open an image first." if work is None else "Draw areas of two classes or more.")
+            self.writing.fail(
+                "No image is open. Open an image first."
+                if work is None
+                else "Draw areas of at least two classes first."
+            )
             return None
         path = self.visitors.folder(visitor()) / f"{work.path.stem}-map.tif"
         reject = work.trained.reject
@@ -521,7 +537,7 @@ class ImagePage:
 
 
 def corners_of(given: str) -> list[tuple[float, float]]:
-    """The corners that numbers stand for: two are a point, four the sides of a rectangle, more the corners in turn.
+    """The corners of an area: two numbers are a point, four a rectangle, more the corners of a polygon.
 
     >>> corners_of("10, 20, 30, 40")
     [(10.0, 20.0), (30.0, 20.0), (30.0, 40.0), (10.0, 40.0)]
@@ -533,8 +549,8 @@ def corners_of(given: str) -> list[tuple[float, float]]:
     if len(numbers) == 2 or (len(numbers) >= 6 and len(numbers) % 2 == 0):
         return list(zip(numbers[::2], numbers[1::2], strict=True))
     raise InputError(
-        "An area is four numbers (left and top column and row, right and bottom ones), a point two, a polygon the "
-        "column and row of each corner."
+        "These are not coordinates of an area. Give left, top, right and bottom of a rectangle, x and y of a point, "
+        "or x and y of each corner of a polygon, in pixels."
     )
 
 

@@ -1,53 +1,60 @@
-"""What the Image page shows below the image: areas, signatures, separability, accuracy, and points to be checked."""
+"""The tabs of the Image page: areas, signatures, separability, accuracy, and a check with labelled points."""
 
 from __future__ import annotations
 
 import base64
 import shlex
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from nicegui import run, ui
 
 from ..errors import DiscriminantError
-from .frame import Work, figure, report_blocks, text
+from .frame import Work, computed, figure, report_blocks, text
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..report.page import Drawing
     from .image_page import ImagePage
 
-#: Points that are drawn to be checked if nothing else is asked for, and of each class at least.
-_POINTS, _AT_LEAST = 60, 10
-#: Doublings beyond the image's own pixels at which a point is looked at.
-_CLOSE = 2
-_CROSSED_OUT = "circle-open"
+R = TypeVar("R")
+#: An array as Plotly writes it: packed in base64, or a list.
+Packed = dict[str, str] | list[float]
+
+#: Default number of points of the check, in total and at least in each class.
+DEFAULT_POINTS: Final = 60
+DEFAULT_POINTS_PER_CLASS: Final = 10
+#: Zoom levels beyond the resolution of the image at which a point is shown.
+CHECK_ZOOM_LEVELS: Final = 2
+_RING = "circle-open"
 
 
 class AreaPanel:
-    """All areas; the chosen one with its corners as numbers."""
+    """All areas; the selected one with the coordinates of its corners."""
 
     def __init__(self, page: ImagePage) -> None:
         self.page = page
         self.place: Any = None
 
     def build(self) -> None:
-        """The list."""
+        """Build the list."""
         self.place = None
         if not self.page.work.areas:
-            text("Name a class on the left, then draw its areas: take a tool above the image.", "absent")
+            text("Add a class on the left, choose a tool above the image, and draw areas of the class.", "empty")
             return
         self.place = ui.element("div")
         self.chosen(self.page.chosen)
 
     def chosen(self, place: int | None) -> None:
-        """Show which area is chosen."""
+        """Show which area is selected."""
         if self.place is None or self.place.is_deleted:
             return
         self.place.clear()
         with self.place:
             if place is None:
-                text("Choose an area, here or on the image, to move its corners or delete it.", "remark")
+                text("Select an area, here or on the image, to move its corners or delete it.", "remark")
             else:
                 self._corners(place)
             with ui.element("div").classes("areas"):
@@ -57,7 +64,9 @@ class AreaPanel:
     def _corners(self, place: int) -> None:
         area = self.page.work.areas[place]
         written = "  ".join(f"{column:.1f}, {row:.1f}" for column, row in area.corners)
-        given = ui.input(f"Corners of area {place + 1}: column and row of each", value=written).props("dense outlined")
+        given = ui.input(f"Corners of area {place + 1}: x and y of each, in pixels", value=written).props(
+            "dense outlined"
+        )
         given.classes("typed")
         given.on("keydown.enter", lambda: self.page.move_by_numbers(place, given.value or ""))
 
@@ -78,17 +87,17 @@ class AreaPanel:
 
 
 class SignaturePanel:
-    """Counts, spectra, and a scatter whose points know their area: either side shows what is chosen on the other."""
+    """Pixel counts, spectra, and a scatter plot linked with the areas on the image."""
 
     def __init__(self, page: ImagePage) -> None:
         self.page = page
         self.plot: Any = None
 
     def build(self) -> None:
-        """The table of classes, the spectra and the scatter."""
+        """Build the table of classes, the spectra and the scatter plot."""
         from ..raster.figures import band_scatter, signatures
-        from ..report.page import drawing
-        from ..report.raster_page import Block, samples_blocks
+        from ..report.page import Block, drawing
+        from ..report.raster_page import samples_blocks
 
         work = self.page.work
         assert work.trained is not None
@@ -104,7 +113,7 @@ class SignaturePanel:
                     axes = {name: name for name in names}
                     across, up = (
                         ui.select(axes, value=value, label=words).props("dense outlined")
-                        for words, value in (("Across", names[0]), ("Up", names[1]))
+                        for words, value in (("Horizontal axis", names[0]), ("Vertical axis", names[1]))
                     )
                 place = ui.element("div")
 
@@ -117,12 +126,13 @@ class SignaturePanel:
                 up.on_value_change(draw)
                 draw()
 
-    def _scatter(self, made: Any) -> None:
+    def _scatter(self, made: Drawing) -> None:
+        assert made.figure is not None
         self.traces = [trace for trace in made.figure["data"] if "customdata" in trace]
         made.figure["data"].append(
             {
-                "type": "scatter", "mode": "markers", "name": "chosen area", "x": [], "y": [], "hoverinfo": "skip",
-                "showlegend": False, "marker": {"symbol": _CROSSED_OUT, "size": 12, "color": "#222222"},
+                "type": "scatter", "mode": "markers", "name": "selected area", "x": [], "y": [], "hoverinfo": "skip",
+                "showlegend": False, "marker": {"symbol": _RING, "size": 12, "color": "#222222"},
             }
         )  # fmt: skip
         self.plot = figure(made)
@@ -138,7 +148,7 @@ class SignaturePanel:
             self.page.choose(area - 1)
 
     def chosen(self, place: int | None) -> None:
-        """Ring the pixels of an area."""
+        """Mark the pixels of an area."""
         if self.plot is None or self.plot.is_deleted:
             return
         rings: dict[str, list[float]] = {"x": [], "y": []}
@@ -150,58 +160,45 @@ class SignaturePanel:
         self.plot.update()
 
 
-def _numbers(values: Any) -> Any:
-    """Numbers of a figure, which plotly packs."""
+def _numbers(values: Packed) -> ArrayLike:
+    """The numbers of a figure, which Plotly packs in base64."""
     if not isinstance(values, dict):
         return values
     return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
 
 
 def separability_panel(page: ImagePage) -> None:
-    """How well the classes can be told apart, and by which bands."""
+    """The separability of the classes, and by which bands."""
     from ..report.raster_page import separability_blocks
 
-    _worked_out("Comparing the classes", page.work.separability, separability_blocks)
+    computed("Computing separability", page.work.separability, separability_blocks)
 
 
 def accuracy_panel(page: ImagePage) -> None:
-    """How right the map would be on areas the model has not seen."""
+    """The accuracy on held-out areas."""
     from ..report.raster_page import agreement_blocks
 
-    _worked_out("Holding areas out in turn", page.work.accuracy, agreement_blocks)
-
-
-def _worked_out(name: str, find: Callable[[], Any], blocks: Callable[[Any], Any]) -> None:
-    """Blocks of the report on what is worked out in a thread."""
-    working, place = Work(name), ui.element("div")
-
-    async def show() -> None:
-        found = await working.run(find)
-        if found is not None:
-            with place:
-                report_blocks(blocks(found))
-
-    ui.timer(0, show, once=True)
+    computed("Cross-validating by area", page.work.accuracy, agreement_blocks)
 
 
 class CheckPanel:
-    """Points drawn by map class, shown one by one without the map; then what the map is worth."""
+    """Points sampled by map class, labelled one by one without the map, and the estimated accuracy of the map."""
 
     def __init__(self, page: ImagePage) -> None:
         self.page, self.at = page, None if page.state.check is None else page.state.check.next
 
     @property
     def is_asking(self) -> bool:
-        """Whether a point is waiting for its class."""
+        """Whether a point is waiting for its label."""
         return self.at is not None
 
     def chosen(self, place: int | None) -> None:
-        """Areas do not matter here."""
+        """Do nothing: areas are not shown here."""
 
     def build(self) -> None:
-        """What to do next: draw points, label one, or read what came of it."""
+        """Build the current step: draw points, label a point, or show the estimates."""
         self.place = ui.element("div")
-        self.work = Work("Drawing points")
+        self.work = Work("Sampling points")
         self._show()
 
     def _show(self) -> None:
@@ -210,11 +207,11 @@ class CheckPanel:
         with self.place:
             if check is None:
                 if self.page.work.trained is None:
-                    text("Draw areas of two classes or more.", "absent")
+                    text("Draw areas of at least two classes.", "empty")
                 else:
                     self._drawing()
                 return
-            text(f"{check.n_labelled} of {len(check.labels)} points have a class.", "remark")
+            text(f"{check.n_labelled} of {len(check.labels)} points are labelled.", "remark")
             if self.at is not None:
                 self._asking(self.at)
             else:
@@ -223,23 +220,25 @@ class CheckPanel:
                 ui.timer(0, self._estimate, once=True)
             with ui.row():
                 if check.n_labelled and self.at is not None:
-                    ui.button("Estimates so far", on_click=self._estimate).props("outline dense")
-                ui.button("Draw other points", on_click=self._again).props("flat dense")
+                    ui.button("Current estimates", on_click=self._estimate).props("outline dense")
+                ui.button("Sample other points", on_click=self._again).props("flat dense")
             self.estimates = ui.element("div")
 
     def _drawing(self) -> None:
         text(
-            "A map is worth what a sample of it says. Points are drawn at random within each class of the map; you say "
-            "what each is, without seeing the map, and accuracies and areas are estimated with their intervals."
+            "The accuracy of a map is estimated from a sample of points, drawn at random within each class of the map. "
+            "Label the points without seeing the map; accuracies and areas are then estimated with intervals."
         )
         with ui.element("div").classes("thirds"):
-            total = ui.number("Points in all", value=_POINTS, min=2, step=1, format="%d").props("dense outlined")
-            least = ui.number("At least in each class", value=_AT_LEAST, min=2, step=1, format="%d").props(
+            total = ui.number("Number of points", value=DEFAULT_POINTS, min=2, step=1, format="%d").props(
                 "dense outlined"
             )
-        ui.button("Draw points", on_click=lambda: self._draw(total.value, least.value)).props("unelevated")
+            least = ui.number("Minimum per class", value=DEFAULT_POINTS_PER_CLASS, min=2, step=1, format="%d").props(
+                "dense outlined"
+            )
+        ui.button("Sample points", on_click=lambda: self._draw(total.value, least.value)).props("unelevated")
 
-    async def _draw(self, total: Any, least: Any) -> None:
+    async def _draw(self, total: float | None, least: float | None) -> None:
         from .image_check import drawn_check
 
         work, numbers = self.page.work, (int(total or 0), int(least or 0))
@@ -258,11 +257,11 @@ class CheckPanel:
         assert check is not None
         place = page.work.place(*check.places[at])
         page.call("setOpacity", 0)
-        page.call("lookAt", place, page.work.zooms + _CLOSE)
+        page.call("lookAt", place, page.work.zooms + CHECK_ZOOM_LEVELS)
         page.call("showSpot", place)
         column, row = check.places[at]
-        now = "" if check.labels[at] is None else f" Said: {check.labels[at]}."
-        text(f"Point {at + 1} of {len(check.labels)}: what is there?", tag="h3")
+        now = "" if check.labels[at] is None else f" Label: {check.labels[at]}."
+        text(f"Point {at + 1} of {len(check.labels)}: which class is it?", tag="h3")
         text(f"Column {column:.0f}, row {row:.0f}.{now}", "remark")
         with ui.element("div").classes("answers").props('role=group aria-label="Class of the point"'):
             for number, (name, colour) in enumerate(page.work.colours.items(), 1):
@@ -282,7 +281,7 @@ class CheckPanel:
         self._show()
 
     async def label(self, name: str) -> None:
-        """Say what the point is; the answer is on the disk before the next is asked for."""
+        """Label the point; the label is on disk before the next point is shown."""
         from .image_check import keep_check
 
         check, at = self.page.state.check, self.at
@@ -310,6 +309,6 @@ class CheckPanel:
         if found is not None and adjusted is not None:
             self.estimates.clear()
             with self.estimates:
-                text("What the map is worth", tag="h3")
+                text("Estimated accuracy and areas", tag="h3")
                 report_blocks(adjusted_blocks(adjusted, "pixels" if found.hectares is None else "hectares"))
                 text(shlex.join(command(work, check)), tag="pre")

@@ -1,9 +1,9 @@
-"""What the Image page works on: an image as tiles, the areas drawn on it, and what the library learns from them.
+"""The state of the Image page: an image as tiles, the areas drawn on it, and the model fitted to them.
 
-An image is shown as a plane of tiles of 256 pixels, zoom by zoom half as large, whatever its coordinate system: Leaflet
-takes that plane for the Mercator square, so a place on the map is a column and a row of the image. A tile reads the
-pixels it shows, from overviews where the file has them; the map of classes is made tile by tile, where one looks, from
-pixels that are kept for a while: after a change of areas nothing is read again.
+An image is shown as a plane of tiles of 256 pixels, with half the resolution at every zoom level, independent of its
+coordinate system: Leaflet treats the plane as the Mercator square, and a position is a column and a row of the image. A
+tile reads its pixels, from overviews if the file has them. The class map is computed for the visible tiles from cached
+pixels: nothing is read again after a change of areas.
 """
 
 from __future__ import annotations
@@ -31,37 +31,39 @@ from ..errors import DiscriminantError, InputError
 from ..files import write_whole
 from ..raster.areas import Areas
 from ..raster.class_map import ClassMap, Legend
-from ..raster.classify import classify_image
+from ..raster.classify import MapOptions, classify_image
 from ..raster.colours import class_colours, rgb
+from ..raster.coordinates import apply_affine
 from ..raster.figures import png, shown_bands
-from ..raster.image import Image, apply_affine, extra, open_image
-from ..raster.models import fit_image_model, held_out_accuracy, image_model, pixel_classifier, valued_rows
+from ..raster.files import extra
+from ..raster.image import Image, open_image
+from ..raster.models import MapRule, fit_image_model, held_out_accuracy, image_model, pixel_classifier, valued_rows
 from ..raster.samples import Samples, draw_samples
 from ..raster.separability import ClassSeparability, class_separability
-from ..report.raster_page import write_raster_report
+from ..report.raster_page import RasterReport, write_raster_report
 from ..results import visible
 
 F = TypeVar("F")
 _TILE = 256
-#: What the files begin with that the page opens: TIFF, BigTIFF, PNG and JPEG. Formats that name other files are not.
-_SIGNS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"\x89PNG", b"\xff\xd8\xff")
-#: What is black and what is white, as percentiles of a band: the darkest and brightest pixels look alike.
+#: First bytes of the accepted formats: TIFF, BigTIFF, PNG and JPEG. Formats that refer to other files are refused.
+_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"\x89PNG", b"\xff\xd8\xff")
+#: Percentiles of a band that are shown black and white.
 STRETCHES = {"2 to 98 %": (2.0, 98.0), "0.5 to 99.5 %": (0.5, 99.5), "Lowest to highest": (0.0, 100.0)}
 _SAMPLE = 512
-#: A pixel is marked as unlike any class beyond this share of the pixels that a class has.
+#: A pixel is unlike a class if it is outside the region that contains this share of the class.
 REJECT = 0.99
-#: Pixels that are kept for tiles: what is on a large screen, several times over.
-_KEPT_BYTES = 96 << 20
+#: Bytes of cached pixels: several times those of a large screen.
+MAX_CACHED_BYTES = 96 << 20
 
 
-#: What reading a file that was changed by others may raise.
+#: Exceptions of reading a file that another program has changed.
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, shapely.errors.ShapelyError)
 _UNLIKE = "#d55e00"
 
 
 @dataclass(frozen=True)
 class Area:
-    """A drawn area: its class, and the corners of a polygon, or one place."""
+    """A drawn area: its class, and the corners of a polygon, or a point."""
 
     label: str
     corners: tuple[tuple[float, float], ...]
@@ -72,13 +74,13 @@ class Area:
         return shapely.Point(self.corners[0]) if len(self.corners) < 3 else shapely.Polygon(self.corners)
 
 
-#: Areas and the colours of classes, as they were before a change.
+#: Areas and class colours before a change.
 Drawn = tuple[list[Area], dict[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A model of the drawn areas, and how it colours pixels; ``unlike`` marks those that are unlike any class."""
+    """A model fitted to the drawn areas, with its legend; ``unlike`` marks pixels that are unlike any class."""
 
     name: str
     model: Any
@@ -89,15 +91,17 @@ class Trained:
     unlike: tuple[Legend, Any] | None
 
 
-class _KeptPixels:
-    """The pixels of tiles that were read last, up to a number of bytes; used by several threads."""
+class _PixelCache:
+    """A cache of tile pixels, bounded by bytes; used by several threads."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[Any, tuple[Array, Array] | None] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
 
-    def get(self, key: Any, read: Any) -> tuple[Array, Array] | None:
-        """Values and where there are any, as ``read`` returns them."""
+    def get(
+        self, key: tuple[int, int, int], read: Callable[[], tuple[Array, Array] | None]
+    ) -> tuple[Array, Array] | None:
+        """The cached values and their mask, or those that ``read`` returns."""
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)
@@ -107,7 +111,7 @@ class _KeptPixels:
             if key not in self._found:
                 self._found[key] = found
                 self._bytes += _n_bytes(found)
-            while self._bytes > _KEPT_BYTES and len(self._found) > 1:
+            while self._bytes > MAX_CACHED_BYTES and len(self._found) > 1:
                 self._bytes -= _n_bytes(self._found.popitem(last=False)[1])
         return found
 
@@ -118,32 +122,29 @@ def _n_bytes(found: tuple[Array, Array] | None) -> int:
 
 @dataclass(eq=False)
 class ImageWork:
-    """An image, its areas, and the model that was learned from them."""
+    """An image, its areas, and the model fitted to them."""
 
     path: Path
     label: str
     image: Image
-    store: Path  #: where areas are kept
+    store: Path  #: the file of the areas
     areas: list[Area] = field(default_factory=list)
-    colours: dict[str, str] = field(default_factory=dict)  #: of classes, in the order in which they were named
+    colours: dict[str, str] = field(default_factory=dict)  #: of classes, in the order in which they were added
     bands: tuple[int, ...] = ()
     stretch: str = next(iter(STRETCHES))
     trained: Trained | None = None
     version: int = 0
     _past: list[Drawn] = field(default_factory=list)
     _future: list[Drawn] = field(default_factory=list)
-    _written: bytes | None = None  #: what the file of areas held when it was read or written last
-    _pixels: _KeptPixels = field(default_factory=_KeptPixels)
+    _written: bytes | None = None  #: the content of the file of areas when it was last read or written
+    _pixels: _PixelCache = field(default_factory=_PixelCache)
 
     @classmethod
     def opened(cls, path: Path, label: str, folder: Path | None = None) -> ImageWork:
-        """An image with the areas that were drawn on it before.
-
-        These are kept beside it; in ``folder``, where nothing can be written there.
-        """
+        """Open an image with the areas that were drawn before, beside it or, if that is read-only, in ``folder``."""
         with path.open("rb") as file:
-            if not file.read(8).startswith(_SIGNS):
-                raise InputError(f"{path.name} is no TIFF, PNG or JPEG image.")
+            if not file.read(8).startswith(_SIGNATURES):
+                raise InputError(f"{path.name} is not a TIFF, PNG or JPEG image.")
         image = open_image(str(path))
         own = path.parent if folder is None or os.access(path.parent, os.W_OK) else folder
         shown = shown_bands(image)
@@ -182,13 +183,13 @@ class ImageWork:
         return values[:, valid]
 
     def _ends(self, band: int) -> tuple[float, float]:
-        """What is black and what is white in a band."""
+        """The values of a band that are shown black and white."""
         values = self._preview[band]
         low, high = np.percentile(values, STRETCHES[self.stretch]).tolist() if values.size else (0.0, 1.0)
         return low, high if high > low else low + 1
 
     def tile(self, layer: str, zoom: int, x: int, y: int) -> bytes | None:
-        """A tile as PNG; None where there is nothing to show."""
+        """A tile as PNG; None if there is nothing to show."""
         trained = self.trained
         found = self._pixels.get((zoom, x, y), lambda: self._read(zoom, x, y))
         if found is None or (layer != "image" and trained is None):
@@ -199,7 +200,7 @@ class ImageWork:
         return _png(np.stack([_stretched(values[band], *self._ends(band)) for band in self.bands]), valid)
 
     def _read(self, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
-        """The pixels of a tile, and which have a value; None beyond the image."""
+        """The pixels of a tile and their mask; None outside the image."""
         if not 0 <= zoom <= self.zooms:
             return None
         step = 2 ** (self.zooms - zoom)
@@ -215,52 +216,52 @@ class ImageWork:
         return values, valid
 
     def draw(self, label: str, corners: Sequence[tuple[float, float]]) -> None:
-        """Add an area, and keep it."""
+        """Add an area and save it."""
         if label not in self.colours:
-            raise InputError("Name a class first: areas are drawn by class.")
+            raise InputError("There is no class yet. Add a class before drawing areas.")
         self._change([*self.areas, Area(label, tuple(corners))], self.colours)
 
     def move(self, place: int, corners: Sequence[tuple[float, float]]) -> None:
-        """Give an area other corners."""
+        """Change the corners of an area."""
         moved = Area(self.areas[place].label, tuple(corners))
         if not moved.shape.is_valid:
-            raise InputError("The sides of this area cross each other: move its corners so that they do not.")
+            raise InputError("The sides of this area cross. Move its corners apart.")
         self._change([moved if i == place else area for i, area in enumerate(self.areas)], self.colours)
 
     def delete(self, place: int) -> None:
-        """Take an area away."""
+        """Delete an area."""
         self._change([area for i, area in enumerate(self.areas) if i != place], self.colours)
 
     def name_class(self, name: str) -> None:
-        """Make a class known."""
+        """Add a class."""
         name = _class_name(name)
         if name in self.colours:
-            raise InputError(f"There is a class {visible(name)} already.")
+            raise InputError(f"Class {visible(name)} already exists. Choose another name.")
         self._change(self.areas, {**self.colours, name: class_colours([*self.colours, name], self.colours)[-1]})
 
     def rename_class(self, old: str, new: str) -> None:
-        """Call a class otherwise; its areas go with it."""
+        """Rename a class and its areas."""
         new = _class_name(new)
         if new in self.colours and new != old:
-            raise InputError(f"There is a class {visible(new)} already.")
+            raise InputError(f"Class {visible(new)} already exists. Choose another name.")
         colours = {new if name == old else name: colour for name, colour in self.colours.items()}
         self._change([replace(area, label=new) if area.label == old else area for area in self.areas], colours)
 
     def colour_class(self, name: str, colour: str) -> None:
-        """Draw a class in another colour."""
+        """Change the colour of a class."""
         self._change(self.areas, {**self.colours, name: as_colour(colour)})
 
     def delete_class(self, name: str) -> None:
-        """Forget a class, and its areas with it."""
+        """Delete a class with its areas."""
         kept = {known: colour for known, colour in self.colours.items() if known != name}
         self._change([area for area in self.areas if area.label != name], kept)
 
     def undo(self) -> None:
-        """Take the last change back."""
+        """Undo the last change."""
         self._step(self._past, self._future)
 
     def redo(self) -> None:
-        """Make the change again that was taken back last."""
+        """Redo the change that was undone last."""
         self._step(self._future, self._past)
 
     def _step(self, source: list[Drawn], target: list[Drawn]) -> None:
@@ -271,14 +272,14 @@ class ImageWork:
             target.append(now)
 
     def _change(self, areas: list[Area], colours: dict[str, str]) -> None:
-        """Make a change that can be taken back, once it is on the disk."""
+        """Make a change that can be undone, after it is saved."""
         now = self.areas, self.colours
         self._keep(areas, colours)
         self._past.append(now)
         self._future.clear()
 
     def collection(self, shapes: Sequence[tuple[Any, dict[str, Any]]], **more: Any) -> bytes:
-        """Shapes of columns and rows with their properties as GeoJSON, in the coordinates of the image."""
+        """Shapes in pixels, with their properties, as GeoJSON in the coordinates of the image."""
         features = [
             {"type": "Feature", "properties": properties, "geometry": json.loads(shapely.to_geojson(moved))}
             for moved, properties in ((shapely.transform(shape, self.outwards), own) for shape, own in shapes)
@@ -302,17 +303,15 @@ class ImageWork:
         return apply_affine(~self.image.transform, places[:, 0], places[:, 1])
 
     def _keep(self, areas: list[Area], colours: dict[str, str]) -> None:
-        """Write areas, whole or not at all, and only over what is known here: another tab may draw on this image."""
+        """Save areas atomically, unless another tab has changed the file."""
         if (self.store.read_bytes() if self.store.exists() else None) != self._written:
-            raise InputError(
-                f"{self.store.name} was changed elsewhere, perhaps in another tab. Reload the page to go on from there."
-            )
+            raise InputError(f"{self.store.name} was changed by another tab or program. Reload the page to continue.")
         content = self.collection([(area.shape, {"class": area.label}) for area in areas], classes=colours)
         write_whole(self.store, content)
         self.areas, self.colours, self._written = areas, colours, content
 
     def refresh(self) -> None:
-        """Read the areas as they are on the disk, where they are others than those known here."""
+        """Read the areas again if their file has changed."""
         content = self.store.read_bytes() if self.store.exists() else None
         if content == self._written:
             return
@@ -322,34 +321,36 @@ class ImageWork:
             areas = [Area(str(one["properties"]["class"]), tuple(self.places(one))) for one in kept["features"]]
             unnamed = {area.label: shade for area, shade in zip(areas, _shades_of(areas), strict=True)}
         except UNREADABLE as error:
-            raise InputError(f"{self.store.name}, which keeps areas, cannot be read ({error}). Move it away.") from None
+            raise InputError(
+                f"The file of areas {self.store.name} cannot be read ({error}). Move or delete it."
+            ) from None
         self.areas, self.colours, self._written = areas, {**unnamed, **colours}, content
         self._past.clear()
         self._future.clear()
 
     def drawn_areas(self) -> Areas:
-        """The areas as the library has them."""
+        """The areas as an object of the library."""
         shapes = np.array([shapely.transform(area.shape, self.outwards) for area in self.areas], dtype=object)
         labels = np.array([area.label for area in self.areas])
         numbers = np.arange(1, len(shapes) + 1)
         return Areas(shapes, labels, numbers, self.image.crs, "the drawn areas", str(self.store))
 
     def save_areas(self, path: Path) -> Path:
-        """The areas as a file, GeoJSON or GeoPackage by the ending of its name."""
+        """Write the areas; the format (GeoJSON or GeoPackage) follows from the extension."""
         if not self.areas:
-            raise InputError("There are no areas yet: draw some first.")
+            raise InputError("There are no areas. Draw some first.")
         self.drawn_areas().save(path)
         return path
 
     def train(self, name: str, reject: float | None = None) -> Trained:
-        """Learn a model from the areas."""
+        """Fit a model to the areas."""
         if len({area.label for area in self.areas}) < 2:
-            raise InputError("Draw areas of two classes or more.")
+            raise InputError("Draw areas of at least two classes first.")
         samples = draw_samples(self.image, self.drawn_areas())
-        _ = samples.statistics  # worked out here, in a thread
+        _ = samples.statistics  # computed here, in a thread
         model = fit_image_model(image_model(name, samples.classes.tolist()), samples)
-        legend, score = pixel_classifier(model, None, reject, self._shades(samples))
-        unlike = _if_known(lambda: pixel_classifier(model, None, REJECT, self._shades(samples)))
+        legend, score = pixel_classifier(model, MapRule(reject=reject), self._shades(samples))
+        unlike = _if_known(lambda: pixel_classifier(model, MapRule(reject=REJECT), self._shades(samples)))
         self.trained = Trained(name, model, samples, legend, score, reject, unlike)
         self.version += 1
         return self.trained
@@ -359,31 +360,29 @@ class ImageWork:
         return {label: known[label] for label in map(str, samples.classes.tolist()) if label in known}
 
     def accuracy(self) -> Any:
-        """How right the map would be on areas the model has not seen."""
+        """The accuracy on held-out areas."""
         assert self.trained is not None
-        return held_out_accuracy(self.trained.model, self.trained.samples, reject=self.trained.reject)
+        return held_out_accuracy(self.trained.model, self.trained.samples, rule=MapRule(reject=self.trained.reject))
 
     def write_map(self, path: Path, reject: float | None, progress: ProgressOption = None) -> ClassMap:
-        """The class map of the whole image, with its style."""
+        """Write the class map of the whole image, with its style."""
         trained = self.trained
         if trained is None:
-            raise InputError("Draw areas of two classes or more.")
+            raise InputError("Draw areas of at least two classes first.")
         shades = self._shades(trained.samples)
-        return classify_image(
-            trained.model, self.image, path, reject=reject, colours=shades, overwrite=True, progress=progress
-        )
+        options = MapOptions(colours=shades, overwrite=True, progress=progress)
+        return classify_image(trained.model, self.image, path, MapRule(reject=reject), options)
 
     def separability(self) -> ClassSeparability:
-        """How well the classes can be told apart."""
+        """The separability of the classes."""
         assert self.trained is not None
         return class_separability(self.trained.samples)
 
     def write_report(self, path: Path, made: ClassMap, **more: Any) -> Path:
-        """The report of the samples, the map and its accuracy."""
+        """Write the report of the samples, the map and its accuracy."""
         trained = self.trained
         assert trained is not None
-        return write_raster_report(
-            path,
+        report = RasterReport(
             self.image,
             samples=trained.samples,
             separability=_if_known(self.separability),
@@ -393,17 +392,18 @@ class ImageWork:
             command=self.code()[1],
             **more,
         )
+        return write_raster_report(path, report)
 
     def code(self) -> tuple[str, str]:
-        """The same as Python and as a command."""
+        """The Python code and the command."""
         name = "auto" if self.trained is None else self.trained.name
         reject = None if self.trained is None else self.trained.reject
         areas = self.store.name
         python = (
-            "from discriminant.raster import classify_image, draw_samples, fit_image_model, image_model\n\n"
+            "from discriminant.raster import MapRule, classify_image, draw_samples, fit_image_model, image_model\n\n"
             f"samples = draw_samples({self.label!r}, {areas!r}, 'class')\nprint(samples.statistics)\n"
             f"model = fit_image_model(image_model({name!r}, samples.classes.tolist()), samples)\n"
-            f"classify_image(model, {self.label!r}, 'map.tif', reject={reject!r})\n"
+            f"classify_image(model, {self.label!r}, 'map.tif', MapRule(reject={reject!r}))\n"
         )
         words = ["discriminant", "raster", "classify", self.label, "--areas", areas, "--class-field", "class"]
         words += ["--model", name, *([] if reject is None else ["--reject", str(reject)]), "-o", "map.tif"]
@@ -411,7 +411,7 @@ class ImageWork:
 
 
 def _if_known(find: Callable[[], F]) -> F | None:
-    """What the library finds; None where it refuses: one area leaves nothing to hold out, some models no distance."""
+    """The result, or None after an error: a single area cannot be held out, some models have no distances."""
     try:
         return find()
     except DiscriminantError:
@@ -419,15 +419,15 @@ def _if_known(find: Callable[[], F]) -> F | None:
 
 
 def as_colour(colour: str) -> str:
-    """A colour, checked: it becomes part of a page's style."""
+    """A validated colour; it becomes part of the style of a page."""
     if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
-        raise InputError(f"A colour is written #RRGGBB, got {visible(colour)}.")
+        raise InputError(f"A colour must have the form #RRGGBB, got {visible(colour)}.")
     return colour
 
 
 def _class_name(name: str) -> str:
     if not name.strip():
-        raise InputError("A class needs a name.")
+        raise InputError("The name of the class is empty. Enter a name.")
     return name.strip()
 
 
@@ -447,7 +447,7 @@ def _png(shades: Array, valid: Array) -> bytes:
 
 
 def _coloured(trained: Trained, layer: str, values: Array, valid: Array) -> bytes:
-    """Pixels in the colours of their classes, or as light as the most probable class is probable."""
+    """Pixels in the colours of their classes, or as grey levels of the highest probability."""
     pixels, seen = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
     if layer == "probability":
         p = np.zeros(seen.size)

@@ -1,58 +1,56 @@
-"""What each view of the Learn page draws of the points, and the same calls as Python and as a command.
-
-A view calls the library; nothing is computed here.
-"""
+"""The figures and results of each lesson of the Learn page, and the values for its code in ``lessons.toml``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from ..arrays import Array, Classifier, MatrixLike
 from ..errors import DegenerateDataError, InputError
 from ..report.page import drawing
 from ..results import several
 from .learn_views import FRAMES, RESOLUTION, Shown
 
 if TYPE_CHECKING:
+    from .. import Perceptron
     from ..report.page import Drawing
     from .learn_points import Points
 
 Given = Mapping[str, Any]
+Draw = Callable[[Mapping[str, Classifier]], "list[Drawing]"]
+
+_POINT: Final = {
+    "type": "scatter", "mode": "markers", "name": "threshold", "hoverinfo": "skip", "showlegend": False,
+    "marker": {"color": "#D55E00", "size": 13, "line": {"color": "white", "width": 2}},
+}  # fmt: skip
 
 
-def _python(points: Points, imports: str, *lines: str) -> str:
-    """A program that shows the same."""
-    body = "\n".join(lines)
-    return f"from discriminant import {imports}\n{points.python()}\n{body}\n"
+def _named(name: str) -> dict[str, str]:
+    """The class of a model and its constructor call, for the code."""
+    from ..estimators.registry import MODELS, new_model
+
+    return {"kind": MODELS[name], "model": repr(new_model(name))}
 
 
-def _command(points: Points, kind: str, **settings: Any) -> str:
-    model = settings.pop("model", None)
-    words = ["discriminant figure", kind, "points.csv", "-t", points.target]
-    words += [] if model is None else ["--model", str(model)]
-    words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    return f"{points.commands()}{' '.join(words)} --rare 1 -o figure.html"
-
-
-def _regions(points: Points, model: Any, place: str = "plane") -> Drawing:
+def _regions(points: Points, model: Classifier, place: str = "plane") -> Drawing:
     from ..figures import decision_regions
 
     return drawing(place, decision_regions, model, points.X, points.y, resolution=RESOLUTION, limits=_limits(points))
 
 
-def _limits(points: Points) -> Any:
+def _limits(points: Points) -> Array | None:
     return points.limits if points.paintable else None
 
 
-def _errors(points: Points, model: Any) -> str:
+def _errors(points: Points, model: Classifier) -> str:
     return f"{int((model.predict(points.X) != points.y).sum()):,} of {len(points.y):,}"
 
 
 def model_view(points: Points, given: Given) -> Shown:
-    """Regions of any model."""
-    from ..estimators.registry import MODELS as CLASSES
+    """Decision regions of any model."""
     from ..estimators.registry import new_model
 
     name = given["model"]
@@ -60,21 +58,15 @@ def model_view(points: Points, given: Given) -> Shown:
     return Shown(
         [_regions(points, model)],
         {"Misclassified": _errors(points, model), "Classes": str(len(points.present))},
-        _python(
-            points,
-            f"{CLASSES[name]}, figures",
-            f"model = {new_model(name)!r}.fit(X, y)",
-            "figures.decision_regions(model, X, y).show()",
-        ),
-        _command(points, "decision-regions", model=name),
+        _named(name),
+        {"model": name},
     )
 
 
 def line_view(points: Points, given: Given) -> Shown:
-    """A line with its distances, or its margin."""
+    """A decision boundary with the distances of the rows, or with its margin."""
     from .. import SupportVectorClassifier, figures
     from ..estimators.given import LinearClassifier
-    from ..estimators.registry import MODELS as CLASSES
     from ..estimators.registry import new_model
 
     _two_classes(points)
@@ -82,26 +74,22 @@ def line_view(points: Points, given: Given) -> Shown:
     new = SupportVectorClassifier(C=given["C"]) if name == "svm" else None
     new = SupportVectorClassifier("hard") if name == "hard" else new or new_model(name)
     model = new.fit(points.X, points.y)
-    far = LinearClassifier.of(model).origin_distance
-    facts = {"Misclassified": _errors(points, model), "|w|": _length(model), "Distance of the origin": f"{far:.4g}"}
+    distance = LinearClassifier.of(model).origin_distance
+    facts = {"Misclassified": _errors(points, model), "‖w‖": _length(model)}
+    facts["Distance from the origin"] = f"{distance:.4g}"
     if margin:
-        facts |= {"Margin 2 / |w|": f"{model.margin_:.4g}", "Support vectors": f"{len(model.support_):,}"}
+        facts |= {"Margin 2 / ‖w‖": f"{model.margin_:.4g}", "Support vectors": f"{len(model.support_):,}"}
     settings = {"svm": {"model": "svm", "C": given["C"]}, "hard": {"model": "svm", "margin": "hard"}}
     return Shown(
         [drawing("plane", figures.boundary, model, points.X, points.y, _limits(points))],
         facts,
-        _python(
-            points,
-            f"{CLASSES['svm' if margin else name]}, figures",
-            f"model = {new!r}.fit(X, y)",
-            "figures.boundary(model, X, y).show()",
-        ),
-        _command(points, "boundary", **settings.get(name, {"model": name})),
+        {"kind": type(new).__name__, "model": repr(new)},
+        settings.get(name, {"model": name}),
     )
 
 
 def perceptron_view(points: Points, given: Given) -> Shown:
-    """Updates of the perceptron, in both forms."""
+    """The updates of the perceptron, in its primal and dual form."""
     from .. import Perceptron, figures
 
     _two_classes(points)
@@ -109,41 +97,33 @@ def perceptron_view(points: Points, given: Given) -> Shown:
     primal, dual = (
         Perceptron(form, rule=rule, max_iter=epochs, trace=True).fit(points.X, points.y) for form in ("primal", "dual")
     )
-    facts = {"Updates": f"{primal.updates_:,}", "Passes": f"{primal.n_iter_:,}", **_bound(primal)}
-    made = f"Perceptron({{}}, rule={rule!r}, max_iter={epochs}, trace=True).fit(X, y)"
+    facts = {"Updates": f"{primal.updates_:,}", "Epochs": f"{primal.n_iter_:,}", **_bound(primal)}
     return Shown(
         [
             drawing("plane", figures.perceptron_trace, primal, points.X, points.y, FRAMES, _limits(points)),
             drawing("dual", figures.dual_trace, dual, points.X, points.y, FRAMES),
         ],
         facts,
-        _python(
-            points,
-            "Perceptron, figures",
-            "primal = " + made.format("'primal'"),
-            "dual = " + made.format("'dual'"),
-            f"figures.perceptron_trace(primal, X, y, {FRAMES}).show()",
-            f"figures.dual_trace(dual, X, y, {FRAMES}).show()",
-            "print(primal.certificate())",
-        ),
-        _command(points, "perceptron-trace", rule=rule, max_iter=epochs),
+        {"settings": f"rule={rule!r}, max_iter={epochs}, trace=True"},
+        {"rule": rule, "max_iter": epochs},
     )
 
 
-def _bound(model: Any) -> dict[str, str]:
+def _bound(model: Perceptron) -> dict[str, str]:
     try:
         proof = model.certificate()
     except DegenerateDataError:
-        return {"Bound R² / γ²": "none: no line separates"}
+        return {"Bound R² / γ²": "none: not linearly separable"}
+    assert not isinstance(proof, list)  # that is for more than two classes
     return {
-        "Bound R² / γ²": f"{proof.bound:,.4g}", "Longest row": f"{proof.R:.4g}",
-        "Widest margin": f"{proof.gamma:.4g}",
-        "Cosine with its direction": f"{proof.alignment:.3f}", "It is at least": f"{proof.least_alignment:.3f}",
+        "Bound R² / γ²": f"{proof.bound:,.4g}", "Largest norm of a row R": f"{proof.R:.4g}",
+        "Maximum margin gamma": f"{proof.gamma:.4g}", "Cosine with max-margin weights": f"{proof.alignment:.3f}",
+        "Lower bound on the cosine": f"{proof.least_alignment:.3f}",
     }  # fmt: skip
 
 
 def likelihood_view(points: Points, given: Given) -> Shown:
-    """Three solvers on their way up."""
+    """The paths of three solvers to the maximum of the likelihood."""
     from .. import LogisticRegression, figures
     from ..solvers import IRLS, GradientDescent, StochasticGradient
 
@@ -158,12 +138,13 @@ def likelihood_view(points: Points, given: Given) -> Shown:
         name: LogisticRegression(solver=solver, trace=True, max_iter=steps, random_state=0).fit(points.X, points.y)
         for name, solver in solvers.items()
     }
-    plane = (
-        drawing("plane", figures.boundary_paths, models, points.X, points.y, FRAMES, points.limits)
-        if points.paintable
-        else _regions(points, models["Newton"])
-    )
-    ends = {f"Log-likelihood, {name}": f"{model.trace_.log_likelihood[-1]:.5g}" for name, model in models.items()}
+    if points.paintable:
+        plane = drawing("plane", figures.boundary_paths, models, points.X, points.y, FRAMES, points.limits)
+    else:
+        plane = _regions(points, models["Newton"])
+        plane = replace(plane, explanation=f"After the last Newton step. {plane.explanation}")
+    draw = f"boundary_paths(models, X, y, {FRAMES})" if points.paintable else "decision_regions(models['Newton'], X, y)"
+    ends = {f"Final log-likelihood: {name}": f"{model.trace_.log_likelihood[-1]:.5g}" for name, model in models.items()}
     written = ",\n".join(
         f"    {name!r}: LogisticRegression(solver={solver!r}, trace=True, max_iter={steps}, random_state=0).fit(X, y)"
         for name, solver in solvers.items()
@@ -171,17 +152,8 @@ def likelihood_view(points: Points, given: Given) -> Shown:
     return Shown(
         [plane, drawing("likelihood", figures.likelihood_paths, models, points.X, points.y, FRAMES)],
         ends,
-        _python(
-            points,
-            "LogisticRegression, figures",
-            "from discriminant.solvers import IRLS, GradientDescent, StochasticGradient\n",
-            f"models = {{\n{written},\n}}",
-            f"figures.boundary_paths(models, X, y, {FRAMES}).show()"
-            if points.paintable
-            else "figures.decision_regions(models['Newton'], X, y).show()",
-            f"figures.likelihood_paths(models, X, y, {FRAMES}).show()",
-        ),
-        _command(points, "likelihood-paths"),
+        {"models": written, "plane": draw},
+        {},
     )
 
 
@@ -194,20 +166,14 @@ def sphering_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
     distances = model.mean_distances()
     return Shown(
         [moved, _regions(points, model, "regions")],
-        {"Misclassified": _errors(points, model), "Largest distance of means, sphered": f"{distances.max():.4g}"},
-        _python(
-            points,
-            "LinearDiscriminantAnalysis, figures",
-            "model = LinearDiscriminantAnalysis().fit(X, y)",
-            "figures.sphering_movement(model, X, y).show()",
-            "figures.decision_regions(model, X, y).show()",
-        ),
-        _command(points, "sphering-movement"),
+        {"Misclassified": _errors(points, model), "Largest distance between sphered means": f"{distances.max():.4g}"},
+        {},
+        {},
     )
 
 
 def fisher_view(points: Points, given: Given) -> Shown:
-    """Fisher's line and the projected rows."""
+    """The boundary of Fisher's discriminant, and the projected rows."""
     from .. import FisherDiscriminant, figures
 
     _two_classes(points)
@@ -219,70 +185,60 @@ def fisher_view(points: Points, given: Given) -> Shown:
             drawing("histograms", figures.projected_histograms, model, points.X, points.y),
         ],
         {"Misclassified": _errors(points, model), "Threshold": f"{-float(model.intercept_[0]):.4g}"},
-        _python(
-            points,
-            "FisherDiscriminant, figures",
-            f"model = FisherDiscriminant({rule!r}).fit(X, y)",
-            "figures.boundary(model, X, y).show()",
-            "figures.projected_histograms(model, X, y).show()",
-        ),
-        _command(points, "projected-histograms", threshold=rule),
+        {"threshold": repr(rule)},
+        {"threshold": rule},
     )
 
 
-def _beside() -> dict[str, Any]:
-    """Three models; a breath of a penalty lets logistic regression end where a line separates."""
-    from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression
+class _Fittable(Classifier, Protocol):
+    def fit(self, X: MatrixLike, y: Array) -> object:
+        """Fit to rows with their classes."""
 
-    return {
+
+def _compared(points: Points, third: tuple[str, _Fittable], draw: Draw, settings: Mapping[str, str | float]) -> Shown:
+    """Least squares, logistic regression and a third model; a small penalty keeps separated classes finite."""
+    from .. import LeastSquaresClassifier, LogisticRegression
+
+    models: dict[str, _Fittable] = {
         "least squares": LeastSquaresClassifier(),
-        "LDA": LinearDiscriminantAnalysis(),
         "logistic regression": LogisticRegression(alpha=0.001),
     }
-
-
-def _beside_fitted(points: Points) -> dict[str, Any]:
-    return {name: model.fit(points.X, points.y) for name, model in _beside().items()}
-
-
-def _beside_python(points: Points, *lines: str) -> str:
-    models = _beside()
-    fitted = ",\n".join(f"    {name!r}: {model!r}.fit(X, y)" for name, model in models.items())
-    imports = ", ".join(type(model).__name__ for model in models.values())
-    return _python(points, f"{imports}, figures", f"models = {{\n{fitted},\n}}", *lines)
+    models[third[0]] = third[1]
+    written = ",\n".join(f"    {name!r}: {model!r}.fit(X, y)" for name, model in models.items())
+    for model in models.values():
+        model.fit(points.X, points.y)
+    return Shown(
+        draw(models),
+        {f"Misclassified: {name}": _errors(points, model) for name, model in models.items()},
+        {"kinds": ", ".join(type(model).__name__ for model in models.values()), "models": written},
+        settings,
+    )
 
 
 def masking_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
-    """Regions of three models, of which one hides a class."""
-    models = _beside_fitted(points)
-    return Shown(
-        [_regions(points, model, name) for name, model in models.items()],
-        {f"Misclassified by {name}": _errors(points, model) for name, model in models.items()},
-        _beside_python(points, "for model in models.values():", "    figures.decision_regions(model, X, y).show()"),
-        _command(points, "decision-regions", model="least-squares"),
-    )
+    """Decision regions of three models, one of which masks a class."""
+    from .. import LinearDiscriminantAnalysis
+
+    def draw(models: Mapping[str, Classifier]) -> list[Drawing]:
+        return [_regions(points, model, name) for name, model in models.items()]
+
+    return _compared(points, ("LDA", LinearDiscriminantAnalysis()), draw, {"model": "least-squares"})
 
 
 def outliers_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
-    """Lines of three models, of which one is pulled."""
-    from .. import figures
+    """Boundaries of three models, one of which is sensitive to outliers."""
+    from .. import SupportVectorClassifier, figures
 
-    models = _beside_fitted(points)
-    lines = drawing(
-        "plane", figures.boundaries, models, points.X, points.y, resolution=RESOLUTION, limits=_limits(points)
-    )
-    return Shown(
-        [lines],
-        {f"Misclassified by {name}": _errors(points, model) for name, model in models.items()},
-        _beside_python(points, "figures.boundaries(models, X, y).show()"),
-        _command(points, "boundaries"),
-    )
+    def draw(models: Mapping[str, Classifier]) -> list[Drawing]:
+        limits = _limits(points)
+        return [drawing("plane", figures.boundaries, models, points.X, points.y, resolution=RESOLUTION, limits=limits)]
+
+    return _compared(points, ("support vector machine", SupportVectorClassifier()), draw, {})
 
 
 def many_view(points: Points, given: Given) -> Shown:
-    """One against the rest, and one against one."""
+    """One-vs-rest and one-vs-one with the same binary classifier."""
     from .. import OneVsOne, OneVsRest
-    from ..estimators.registry import MODELS as CLASSES
     from ..estimators.registry import new_model
 
     name = given["model"]
@@ -293,33 +249,24 @@ def many_view(points: Points, given: Given) -> Shown:
         ambiguous = int((found.none | found.several).sum())
         facts |= {f"{kind}: misclassified": _errors(points, model), f"{kind}: ambiguous": several(ambiguous, "row")}
     return Shown(
-        [_regions(points, model, kind) for kind, model in combined.items()],
-        facts,
-        _python(
-            points,
-            f"OneVsOne, OneVsRest, {CLASSES[name]}, figures",
-            f"for combine in (OneVsRest, OneVsOne):\n    model = combine({new_model(name)!r}).fit(X, y)",
-            "    figures.decision_regions(model, X, y).show()",
-        ),
-        _command(points, "decision-regions", model=name),
+        [_regions(points, model, kind) for kind, model in combined.items()], facts, _named(name), {"model": name}
     )
 
 
 def _costs(points: Points, cost: float) -> tuple[dict[Any, dict[Any, float]], Any, Any]:
-    """Costs of the two errors, and the two classes: missing the second costs so many times a false alarm."""
+    """The costs of the two errors in units of a false positive of the second class, and the two classes."""
     first, second = (points.labels[k] for k in points.present)
     return {second: {first: cost}, first: {second: 1.0}}, first, second
 
 
 def _two_classes(points: Points) -> None:
     if len(points.present) != 2:
-        raise InputError(f"This view is of two classes, and there are {len(points.present)}: erase the others.")
+        raise InputError(f"This lesson needs two classes; the points have {len(points.present)}. Erase the others.")
 
 
 def decision_view(points: Points, given: Given) -> Shown:
-    """Regions under other shares and costs."""
+    """Decision regions under other priors and costs."""
     from .. import Decision, DecisionClassifier
-    from ..estimators.registry import MODELS as CLASSES
     from ..estimators.registry import new_model
 
     _two_classes(points)
@@ -332,54 +279,43 @@ def decision_view(points: Points, given: Given) -> Shown:
     wrong = int(((answers != points.y) & (answers != "abstain")).sum())
     return Shown(
         [_regions(points, model)],
-        {"Wrong": f"{wrong:,} of {len(points.y):,}", "Left undecided": f"{rejected:,}"},
-        _python(
-            points,
-            f"{CLASSES[given['model']]}, Decision, DecisionClassifier, figures",
-            f"decision = {decision!r}",
-            f"model = DecisionClassifier({new_model(given['model'])!r}, decision).fit(X, y)",
-            "figures.decision_regions(model, X, y).show()",
-        ),
-        _command(points, "decision-regions", model=given["model"]),
+        {"Misclassified": f"{wrong:,} of {len(points.y):,}", "Rejected": f"{rejected:,}"},
+        {**_named(given["model"]), "decision": repr(decision)},
+        {"model": given["model"]},
     )
 
 
 def bayes_view(points: Points, given: Given) -> Shown:
-    """The best decision that there is."""
+    """The best possible decision, for known class densities."""
     from .. import BayesClassifier, bayes_error, figures
     from ..datasets import load
     from ..theory import density_curves
 
     known = None if points.edited or points.source in ("blank", "iris") else load(points.source)
     if known is None or known.distributions is None:
-        raise InputError("True densities are known of the points that were drawn from some, not of others.")
+        raise InputError("The true densities of these points are not known. Choose an unedited simulated dataset.")
     first, *others = known.distributions
     share = given["prior"]
     priors = {first: share, **{label: (1 - share) / len(others) for label in others}}
     error = bayes_error(known.distributions, priors)
     if points.paintable:
         picture = _regions(points, BayesClassifier(known.distributions, priors))
-        draw = "figures.decision_regions(BayesClassifier(data.distributions, priors), X, y).show()"
+        imports = "BayesClassifier, bayes_error, figures"
+        draw = "decision_regions(BayesClassifier(data.distributions, priors), X, y)"
     else:
         picture = drawing("plane", figures.class_densities, density_curves(known.distributions, priors))
-        draw = "figures.class_densities(density_curves(data.distributions, priors)).show()"
+        imports = "bayes_error, figures, theory"
+        draw = "class_densities(theory.density_curves(data.distributions, priors))"
     return Shown(
         [picture],
-        {"Bayes error": f"{error.error:.4f}", "A priori error": f"{1 - max(priors.values()):.4f}"},
-        _python(
-            points,
-            "BayesClassifier, bayes_error, figures" if points.paintable else "bayes_error, figures",
-            *([] if points.paintable else ["from discriminant.theory import density_curves\n"]),
-            f"priors = {priors!r}",
-            "print(bayes_error(data.distributions, priors))",
-            draw,
-        ),
-        _command(points, "class-densities"),
+        {"Bayes error": f"{error.error:.4f}", "Majority-class error": f"{1 - max(priors.values()):.4f}"},
+        {"imports": imports, "priors": repr(priors), "draw": draw},
+        {},
     )
 
 
 def separable_view(points: Points, given: Given) -> Shown:
-    """Coefficients that grow without end, and some that do not."""
+    """Coefficients that diverge under separation, and those of Firth's method."""
     from .. import LogisticRegression, figures, linear_separability
     from ..solvers import IRLS
 
@@ -395,32 +331,24 @@ def separable_view(points: Points, given: Given) -> Shown:
             drawing("plane", figures.boundary_paths, models, points.X, points.y, FRAMES, _limits(points)),
             drawing("growth", figures.coefficient_growth, models, FRAMES),
         ],
-        {"A line separates": "yes" if found.separable else "no", "|w| of Firth": _length(models["Firth"])}
-        | {f"|w| after {steps} steps": _length(models["maximum likelihood"])},
-        _python(
-            points,
-            "LogisticRegression, figures, linear_separability",
-            "from discriminant.solvers import IRLS\n",
-            "models = {",
-            f"    'maximum likelihood': LogisticRegression(solver=IRLS(), max_iter={steps}, trace=True).fit(X, y),",
-            "    'Firth': LogisticRegression(firth=True).fit(X, y),",
-            "}",
-            "print(linear_separability(X, y))",
-            "figures.boundary_paths(models, X, y).show()",
-            "figures.coefficient_growth(models).show()",
-        ),
-        _command(points, "coefficient-growth"),
+        {"Linearly separable": "yes" if found.separable else "no", "‖w‖, Firth": _length(models["Firth"])}
+        | {f"‖w‖ after {steps} iterations": _length(models["maximum likelihood"])},
+        {"steps": str(steps)},
+        {},
     )
 
 
-def _length(model: Any) -> str:
+class _LinearModel(Protocol):
+    coef_: Array
+
+
+def _length(model: _LinearModel) -> str:
     return f"{np.linalg.norm(model.coef_):.4g}"
 
 
 def roc_view(points: Points, given: Given) -> Shown:
-    """A threshold in the plane and on the curve."""
+    """A threshold as a decision boundary and as a point of the ROC curve."""
     from .. import Decision, DecisionClassifier, figures, roc
-    from ..estimators.registry import MODELS as CLASSES
     from ..estimators.registry import new_model
 
     _two_classes(points)
@@ -429,35 +357,20 @@ def roc_view(points: Points, given: Given) -> Shown:
     model = new_model(name).fit(points.X, points.y)
     decided = DecisionClassifier(model, Decision(costs)).fit(points.X, points.y)
     curve = roc(points.y, model.predict_proba(points.X)[:, 1], positive=second)
-    called = decided.predict(points.X) == second
-    hits, alarms = (float(called[points.y == label].mean()) for label in (second, first))
+    predicted = decided.predict(points.X) == second
+    hits, alarms = (float(predicted[points.y == label].mean()) for label in (second, first))
     picture = drawing("roc", figures.roc_curve, curve)
     if picture.figure is not None:
-        picture.figure["data"].append(_here(alarms, hits))
+        picture.figure["data"].append({**_POINT, "x": [alarms], "y": [hits]})
     return Shown(
         [_regions(points, decided), picture],
         {"AUC": f"{curve.auc:.4f}", "True positive rate": f"{hits:.3f}", "False positive rate": f"{alarms:.3f}"},
-        _python(
-            points,
-            f"{CLASSES[name]}, Decision, DecisionClassifier, figures, roc",
-            f"model = {new_model(name)!r}.fit(X, y)",
-            f"decision = Decision({costs!r})",
-            "decided = DecisionClassifier(model, decision).fit(X, y)",
-            f"figures.roc_curve(roc(y, model.predict_proba(X)[:, 1], positive={second!r})).show()",
-            "figures.decision_regions(decided, X, y).show()",
-        ),
-        _command(points, "roc-curve", model=name),
+        {**_named(name), "costs": repr(costs), "positive": repr(second)},
+        {"model": name},
     )
 
 
-def _here(x: float, y: float) -> dict[str, Any]:
-    return {
-        "type": "scatter", "x": [x], "y": [y], "mode": "markers", "name": "the threshold", "hoverinfo": "skip",
-        "marker": {"color": "#D55E00", "size": 13, "line": {"color": "white", "width": 2}},
-    }  # fmt: skip
-
-
-#: What draws each view, by its name in addresses.
+#: The function of each lesson, by its name in addresses.
 LESSONS: dict[str, Callable[[Points, Given], Shown]] = {
     "model": model_view,
     "line": line_view,

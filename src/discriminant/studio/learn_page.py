@@ -1,4 +1,4 @@
-"""The Learn page: points to paint, and models that are watched at work; every view has an address to hand out."""
+"""The Learn page: points to paint, and lessons that show models and algorithms; every lesson has an address."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 import nicegui
 from nicegui import json, run, ui
+from nicegui.events import GenericEventArguments
 
 from ..errors import DiscriminantError
 from .frame import Copies, FileChooser, Latest, Slider, Work, opened, report_html, set_text, step, table, text
-from .learn_catalogue import EXAMPLES, PRESETS, VIEWS
-from .learn_views import bare
+from .learn_views import EXAMPLES, PRESETS, VIEWS, bare
 from .table_page import KINDS
 from .visitors import Visitors
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from .learn_views import Choice, Shown, View
 
 _PLOTLY = Path(nicegui.__file__).parent / "elements" / "plotly" / "dist"
-#: How figures stand on the board: as wide as they can, what is drawn named above them.
-_LAYOUT = {
+#: The layout of figures on the board: full width, with the legend above.
+_LAYOUT: Final = {
     "dragmode": False, "autosize": True, "margin": {"t": 40, "r": 10, "l": 55, "b": 50}, "height": 520,
     "legend": {
         "orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "borderwidth": 0, "bgcolor": "rgba(0,0,0,0)",
     },
 }  # fmt: skip
-#: So many figures are made at once: more threads would take the interpreter from each other, and from answers.
-_DRAWING = asyncio.Semaphore(2)
-#: What an address has beside settings.
-_PLACES = ("view", "points", "drawn", "example")
-#: An address with more letters than this is not handed out: programs cut it.
-_LONGEST_ADDRESS = 8_000
+#: Lessons drawn at once: more threads would compete for the interpreter and delay other answers.
+_DRAWING: Final = asyncio.Semaphore(2)
+#: The parameters of an address that are not settings.
+_PLACES: Final = ("view", "points", "drawn", "example")
+#: Characters of an address; some programs cut longer ones.
+MAX_ADDRESS_LENGTH: Final = 8_000
 
 
 class Board(ui.element, component="static/board.js", esm={"nicegui-plotly": str(_PLOTLY)}):
-    """Figures side by side, the first of them a plane to paint on; see the component."""
+    """Figures side by side, the first of them a plane to paint on; see static/board.js."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Board(ui.element, component="static/board.js", esm={"nicegui-plotly": str(
         )
 
     def show(self, view: View, drawn: str, points: Points, revision: int) -> None:
-        """Draw figures, and the points where their revision is not the one that is painted on."""
+        """Show figures, and the points if their revision has changed."""
         from ..figures.theme import COLOURS, SYMBOLS
 
         self._props["lesson"], self._props["start"], self._props["drawn"] = view.name, view.from_start, drawn
@@ -72,7 +72,7 @@ def _rows(points: Points) -> str:
 
 
 def _drawn(drawings: Sequence[Drawing]) -> str:
-    """Figures as the board reads them: of values, NiceGUI would watch every one, for a tenth of a class room's time."""
+    """Figures as JSON for the board. As Python values NiceGUI would observe each: a tenth of the time of a class."""
     return str(json.dumps([_figure(one) for one in drawings]))
 
 
@@ -92,7 +92,7 @@ def _figure(one: Drawing) -> dict[str, Any]:
 
 @cache
 def mathml(tex: str) -> str:
-    """A formula as browsers draw it."""
+    """A TeX formula as MathML."""
     from latex2mathml.converter import convert
 
     return str(convert(tex, display="block"))
@@ -100,7 +100,7 @@ def mathml(tex: str) -> str:
 
 @dataclass
 class State:
-    """What a tab works on."""
+    """The lesson, its settings and the points of a tab."""
 
     view: str = "model"
     settings: dict[str, str] = field(default_factory=dict)
@@ -110,15 +110,14 @@ class State:
 
 
 def install(visitors: Visitors, file: Path | None) -> None:  # noqa: ARG001
-    """Make the page known to the server."""
+    """Add the page to the server."""
 
     @ui.page("/learn")
     async def learn() -> None:
-        asked = dict(ui.context.client.request.query_params)
+        parameters = dict(ui.context.client.request.query_params)
         page = await opened("/learn", LearnPage, visitors)
-        if page is None:
-            return
-        await page.open(asked)
+        if page is not None:
+            await page.open(parameters)
 
 
 class LearnPage:
@@ -130,8 +129,8 @@ class LearnPage:
         with ui.element("div").classes("rail teaching"):
             self._view_controls()
             self._point_controls()
-            with step("Hand out", 3):
-                self.address = ui.button("Copy the address", icon="link", on_click=self._copy_address)
+            with step("Share", 3):
+                self.address = ui.button("Copy the link", icon="link", on_click=self._copy_address)
                 self.address.props("outline dense")
                 self.handing = Work("Copying")
                 self.copies = Copies()
@@ -141,14 +140,14 @@ class LearnPage:
             self.board = Board().on("edit", self._edited)
             self.facts = report_html("").props("aria-live=polite")
             self.worked = report_html("")
-        asked = _whole(ui.context.client.request.query_params)
-        self.announce(VIEWS.get(asked.get("view", ""), self.view_now))
+        wanted = _with_example(ui.context.client.request.query_params)
+        self.announce(VIEWS.get(wanted.get("view", ""), self.view_now))
 
     def _view_controls(self) -> None:
-        with step("View", 1):
+        with step("Lesson", 1):
             titles = {name: view.title for name, view in VIEWS.items()}
-            self.view = ui.select(titles, value="model", label="What to watch").props("dense outlined")
-            self.example = ui.select([], label="or a worked example of the notes").props("dense outlined clearable")
+            self.view = ui.select(titles, value="model", label="Lesson").props("dense outlined")
+            self.example = ui.select([], label="or a worked example").props("dense outlined clearable")
             self.example.on_value_change(lambda event: self._choose_example(event.value))
             self.controls = ui.element("div").classes("step")
             self.work = Work("Drawing")
@@ -156,7 +155,7 @@ class LearnPage:
 
     def _point_controls(self) -> None:
         with step("Points", 2):
-            self.preset = ui.select(PRESETS, label="Begin with").props("dense outlined")
+            self.preset = ui.select(dict(PRESETS), label="Dataset").props("dense outlined")
             self.preset.on_value_change(lambda event: self._choose_points(event.value))
             self.painting = Work("Reading")
             FileChooser(self.visitors, self._open_table, self.painting).build("a table", KINDS)
@@ -168,18 +167,18 @@ class LearnPage:
 
     @property
     def view_now(self) -> View:
-        """What is watched."""
+        """The lesson that is shown."""
         return VIEWS[self.state.view]
 
     async def open(self, asked: Mapping[str, str]) -> None:
-        """Show what the address asks for, or what this tab showed before."""
-        state, asked = self.state, _whole(asked)
+        """Show the lesson of the address, or the one that this tab showed before."""
+        state, asked = self.state, _with_example(asked)
         titles = await self.painting.run(_example_titles)
-        if self.board.is_deleted:  # nobody looks at it any more
+        if self.board.is_deleted:  # the page was closed
             return
         self.example.set_options(titles or {})
         if "view" in asked or state.points is None:
-            state.view = asked.get("view", state.view) if asked.get("view", state.view) in VIEWS else state.view
+            state.view = asked["view"] if asked.get("view") in VIEWS else state.view
             state.settings = {name: value for name, value in asked.items() if name not in _PLACES}
             state.example = asked["example"] if asked.get("example") in EXAMPLES else ""
             found = await self.painting.run(_points, asked.get("points", self.view_now.points), asked.get("drawn"))
@@ -188,6 +187,9 @@ class LearnPage:
         if state.points is not None and not self.board.is_deleted:
             self._show_controls()
             await self._asked()
+            if asked.get("view", state.view) != state.view:
+                names = ", ".join(VIEWS)
+                self.work.fail(f"There is no lesson {asked['view']!r}; {state.view!r} is shown. Lessons: {names}.")
 
     async def _choose_example(self, name: str | None) -> None:
         if name and name != self.state.example:
@@ -215,13 +217,13 @@ class LearnPage:
         await self._asked()
 
     def _place(self, points: Points) -> None:
-        """Other points, on their own plane."""
+        """Replace the points and their plane."""
         self.state.points = points
         self.state.revision += 1
         self._leave_example()
 
     def _leave_example(self) -> None:
-        """Its numbers are those of its points."""
+        """Hide the worked example: its numbers hold for its own points only."""
         if self.state.example:
             self.state.example = ""
             self.example.set_value(None)
@@ -233,7 +235,7 @@ class LearnPage:
         await self._read_columns(await self.painting.run(Columns.opened, path, label))
 
     async def _read_columns(self, found: Columns | None) -> None:
-        """Offer the columns of a table, and take the first two that are numbers."""
+        """Offer the columns of a table, and choose the first two numeric ones."""
         if found is None:
             return
         self._table = None  # while the lists change
@@ -250,7 +252,7 @@ class LearnPage:
         if self.columns:
             return
         with self.table:
-            labels = ("Classes", "Across", "Up")
+            labels = ("Target column", "Horizontal axis", "Vertical axis")
             self.columns = [ui.select([], label=label).props("dense outlined") for label in labels]
         for control in self.columns:
             control.on_value_change(self._choose_columns)
@@ -271,7 +273,7 @@ class LearnPage:
             await self._asked()
 
     def _show_controls(self) -> None:
-        """The view's words, formulas and controls."""
+        """Show the text, the formulas and the controls of the lesson."""
         view, settings = self.view_now, self.view_now.settings(self.state.settings)
         self.announce(view)
         self._show_formulas(view)
@@ -284,12 +286,12 @@ class LearnPage:
         self.worked.set_content(_worked(self.state.example))
 
     def announce(self, view: View) -> None:
-        """What a view is about; it can be read before anything is drawn."""
+        """Show the title and the text of a lesson, before its figures are drawn."""
         set_text(self.title, view.title)
         set_text(self.lead, view.lead)
 
     def _show_formulas(self, view: View) -> None:
-        """Its formulas; what writes them takes 0.1 s to load, which the first paint does not wait for."""
+        """Show the formulas; their converter takes 0.1 s to load, after the first paint."""
         self.formulas.clear()
         with self.formulas:
             for caption, tex in view.formulas:
@@ -297,10 +299,8 @@ class LearnPage:
                     ui.html(mathml(tex), sanitize=False)
                     text(caption, tag="figcaption")
 
-    def _control(self, control: Choice, value: Any) -> None:
-        from .learn_views import Scale
-
-        if not isinstance(control, Scale):
+    def _control(self, control: Choice, value: str | float) -> None:
+        if not control.is_scale:
             made = ui.select(dict(control.options), value=value, label=control.label).props("dense outlined")
             made.on_value_change(lambda event: self._set(control.name, event.value))
             return
@@ -315,11 +315,11 @@ class LearnPage:
 
         slider.moved(moved)
 
-    async def _set(self, name: str, value: Any) -> None:
+    async def _set(self, name: str, value: str | float) -> None:
         self.state.settings[name] = str(value)
         await self._asked()
 
-    async def _edited(self, event: Any) -> None:
+    async def _edited(self, event: GenericEventArguments) -> None:
         points, args = self.state.points, event.args
         if points is None or not isinstance(args, dict) or args.get("revision") != self.state.revision:
             return
@@ -329,13 +329,13 @@ class LearnPage:
             self._leave_example()
         except DiscriminantError as error:
             self.painting.fail(error)
-            self.state.revision += 1  # the plane shows what is kept
+            self.state.revision += 1  # the plane returns to the valid points
         except (KeyError, TypeError, ValueError):
             return
         await self._asked()
 
     async def _draw(self) -> None:
-        """Draw what is asked for now."""
+        """Draw the lesson with its current settings and points."""
         from .table_panels import keys
 
         state, view = self.state, self.view_now
@@ -348,6 +348,7 @@ class LearnPage:
         shown, drawn = found or _with_figures(bare(points))
         self.board.show(view, drawn, points, state.revision)
         self.facts.set_content(keys(shown.facts) if shown.facts else "")
+        self.copies.panel.visible = bool(shown.python)
         if shown.python:
             self.copies.show(shown.python, shown.command)
         set_text(self.counted, str(points))
@@ -366,12 +367,12 @@ class LearnPage:
     def _copy_address(self) -> None:
         assert self.state.points is not None
         if self.state.points.source not in PRESETS:
-            self.handing.fail("Points of a file do not fit into an address: hand out the file, or points.csv.")
+            self.handing.fail("A link cannot contain the points of a file. Share the file, or points.csv.")
             return
         self.handing.fail("")
         link = self._link()
-        if len(link) > _LONGEST_ADDRESS:
-            self.handing.fail("There are too many points for an address: hand out points.csv, or fewer points.")
+        if len(link) > MAX_ADDRESS_LENGTH:
+            self.handing.fail("There are too many points for a link. Share points.csv, or use fewer points.")
             return
         ui.run_javascript(f"navigator.clipboard.writeText(location.origin + {link!r})")
         ui.navigate.history.replace(link)
@@ -381,8 +382,8 @@ class LearnPage:
         ui.download.content(self.state.points.csv(), "points.csv")
 
 
-def _whole(asked: Mapping[str, str]) -> dict[str, str]:
-    """What an address asks for; the name of a worked example stands for its view, points and settings."""
+def _with_example(asked: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of an address, with the lesson, points and settings of its worked example."""
     if asked.get("example") not in EXAMPLES:
         return dict(asked)
     view, points, settings = EXAMPLES[asked["example"]]
@@ -412,26 +413,26 @@ def _worked(name: str) -> str:
         return ""
     example = worked_example(name)
     rows = [(what, _written(value)) for what, value in example.numbers.items()]
-    numbers = table(["What must come out", "Value"], rows, "Numbers of the worked example", 1)
+    numbers = table(["Expected result", "Value"], rows, "Numbers of the worked example", 1)
     source = f"{example.note}, {example.section}. Numbers: {example.origin}."
     asked = f"<h2>{html.escape(example.title)}</h2><p>{html.escape(example.question)}</p>"
     return f"{asked}{numbers}<p class='remark'>{html.escape(source)}</p>"
 
 
-def _written(value: Any) -> str:
+def _written(value: str | float | list[Any]) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return ", ".join(map(_written, value)) if isinstance(value, list) else str(value)
 
 
-def _shown(view: View, points: Points, settings: Mapping[str, Any]) -> tuple[Shown, str]:
+def _shown(view: View, points: Points, settings: Mapping[str, str | float]) -> tuple[Shown, str]:
     if points.edited or points.source not in PRESETS:
         return _with_figures(view.shown(points, settings))
     return _first_shown(view.name, points, tuple(settings.items()))
 
 
 @lru_cache(maxsize=64)
-def _first_shown(name: str, points: Points, settings: tuple[tuple[str, Any], ...]) -> tuple[Shown, str]:
+def _first_shown(name: str, points: Points, settings: tuple[tuple[str, str | float], ...]) -> tuple[Shown, str]:
     """What a class sees that opens the same address at once."""
     return _with_figures(VIEWS[name].shown(points, dict(settings)))
 

@@ -1,4 +1,4 @@
-"""The points of the Learn page: where they come from, how they change, and how an address holds them."""
+"""The points of the Learn page: their source, changes, and their coding in an address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,23 +20,24 @@ from ..datasets import Dataset, load, worked_examples
 from ..errors import InputError
 from ..figures.points import box
 from ..results import several
-from .learn_catalogue import EXAMPLES, PRESETS
+from ..workflow.tables import Preparation, Reading, Roles, read_labelled, source_file
+from .learn_views import EXAMPLES, PRESETS
 
-#: Points of a plane at most: beyond it a browser draws slowly, and more teach nothing.
-MOST_POINTS = 2_000
-#: Classes to paint.
-PAINTED = ("A", "B", "C", "D", "E")
-#: Points in an address: each is two coordinates in this many steps across the plane, and a class.
-_STEPS = 2**16 - 1
-_PACKED = np.dtype([("x", "<u2"), ("y", "<u2"), ("k", "u1")])
+#: Points of a plane; browsers draw more slowly.
+MAX_POINTS: Final = 2_000
+#: Classes to paint on an empty plane.
+PAINTED: Final = ("A", "B", "C", "D", "E")
+#: Points in an address: two coordinates in this many steps across the plane, and a class.
+_STEPS: Final = 2**16 - 1
+_PACKED: Final = np.dtype([("x", "<u2"), ("y", "<u2"), ("k", "u1")])
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows of one or two columns, on a plane whose edges stay where they are while rows change."""
+    """Rows of one or two columns, on a plane whose limits stay fixed while rows change."""
 
-    source: str  #: the preset or file they come from
-    edited: bool  #: whether they are no longer those of the source
+    source: str  #: their dataset or file
+    edited: bool  #: whether they differ from the source
     ids: Array
     values: Array
     codes: Array
@@ -47,7 +48,7 @@ class Points:
 
     @property
     def paintable(self) -> bool:
-        """Whether there is a plane to paint on."""
+        """Whether the points can be painted: they have two columns."""
         return len(self.columns) == 2
 
     @cached_property
@@ -62,11 +63,11 @@ class Points:
 
     @cached_property
     def present(self) -> tuple[int, ...]:
-        """The places of the classes that have points."""
+        """The codes of the classes that have points."""
         return tuple(np.unique(self.codes).tolist())
 
     def changed(self, changes: Sequence[Sequence[float]]) -> Points:
-        """With points added or moved, as [id, x, y, class], or taken away, as [id]."""
+        """The points after changes: [id, x, y, class] adds or moves a point, [id] removes it."""
         rows = {int(i): (*map(float, v), int(k)) for i, v, k in zip(self.ids, self.values, self.codes, strict=True)}
         for one in changes:
             number, *row = one
@@ -74,14 +75,14 @@ class Points:
                 rows.pop(int(number), None)
             elif len(row) == 3 and np.isfinite(row).all() and 0 <= int(row[2]) < len(self.labels):
                 rows[int(number)] = (float(row[0]), float(row[1]), int(row[2]))
-        if len(rows) > MOST_POINTS:
-            raise InputError(f"A plane holds {MOST_POINTS:,} points at most.")
+        if len(rows) > MAX_POINTS:
+            raise InputError(f"Too many points: at most {MAX_POINTS:,} are possible. Erase some.")
         values = np.array([row[:2] for row in rows.values()]).reshape(-1, 2)
         codes = np.array([row[2] for row in rows.values()], dtype=np.int64)
         return replace(self, edited=True, ids=np.array(list(rows), dtype=np.int64), values=values, codes=codes)
 
     def packed(self) -> str:
-        """The points as letters of an address."""
+        """The points as text for an address."""
         share = (self.values - self.limits[0]) / (self.limits[1] - self.limits[0])
         packed = np.empty(len(self.values), dtype=_PACKED)
         packed["x"], packed["y"] = (np.clip(share, 0, 1) * _STEPS).round().T
@@ -89,14 +90,14 @@ class Points:
         return base64.urlsafe_b64encode(packed.tobytes()).decode().rstrip("=")
 
     def unpacked(self, text: str) -> Points:
-        """The points that letters of an address stand for, on this plane."""
+        """The points of an address, on this plane."""
         try:
             raw = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
             packed = np.frombuffer(raw, dtype=_PACKED)
         except (binascii.Error, ValueError):
-            raise InputError("The address does not hold points as it should: copy it whole.") from None
-        if len(packed) > MOST_POINTS or not (packed["k"] < len(self.labels)).all() or not self.paintable:
-            raise InputError("The address holds points that do not belong on this plane: copy it whole.")
+            raise InputError("The points in the address are incomplete. Copy the whole address.") from None
+        if len(packed) > MAX_POINTS or not (packed["k"] < len(self.labels)).all() or not self.paintable:
+            raise InputError("The points in the address do not belong to this dataset. Copy the whole address.")
         share = np.column_stack((packed["x"], packed["y"])) / _STEPS
         values = self.limits[0] + share * (self.limits[1] - self.limits[0])
         ids, codes = np.arange(1, len(packed) + 1), packed["k"].astype(np.int64)
@@ -123,10 +124,10 @@ class Points:
         return f"import numpy as np\n\nX = np.array([{rows}])\ny = np.array({self.y.tolist()!r})\n"
 
     def commands(self) -> str:
-        """What makes ``points.csv`` of a preset; other points are downloaded."""
+        """The command that writes ``points.csv``; edited points are downloaded."""
         if not self.edited and self.source in PRESETS and self.source not in ("blank", "iris"):
             return f"discriminant dataset {self.source} -o points.csv\n"
-        return "# points.csv: its button is beside the points\n"
+        return "# Download points.csv with the button on the page.\n"
 
     def __str__(self) -> str:
         return several(len(self.values), "point")
@@ -134,13 +135,13 @@ class Points:
 
 @cache
 def preset(name: str) -> Points:
-    """The points of a preset."""
+    """The points of a dataset."""
     if name == "blank":
         limits = np.array([[0.0, 0.0], [10.0, 10.0]])
         none = np.empty(0, dtype=np.int64)
         return Points(name, False, none, np.empty((0, 2)), none, PAINTED, ("x1", "x2"), limits)
     if name not in PRESETS:
-        raise InputError(f"No points are called {name!r}. Names: {', '.join(PRESETS)}.")
+        raise InputError(f"Unknown dataset {name!r}. Datasets: {', '.join(PRESETS)}.")
     found = _iris() if name == "iris" else _dataset(load(name))
     return replace(found, source=name)
 
@@ -148,17 +149,17 @@ def preset(name: str) -> Points:
 def points_of(
     source: str, values: Array, y: Array, columns: Sequence[str], target: str = "class", edited: bool = False
 ) -> Points:
-    """Rows as points, with room around them."""
+    """Rows as points, on a plane with a margin."""
     labels, codes = np.unique(y, return_inverse=True)
     ids = np.arange(1, len(values) + 1)
     plane = values if values.shape[1] == 2 else np.column_stack((values, values))
-    limits = _roomy(box(plane))
+    limits = _padded(box(plane))
     return Points(source, edited, ids, values, codes, tuple(labels.tolist()), tuple(columns), limits, target)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A table whose columns can be points: two numbers, and a class."""
+    """A table with numeric columns for the axes and a column of classes."""
 
     path: Path
     label: str
@@ -168,43 +169,40 @@ class Columns:
 
     @classmethod
     def opened(cls, path: Path, label: str, target: str | None = None) -> Columns:
-        """A file with its columns; the last one has the classes unless another is named."""
-        from ..tables import open_table, read_training
-        from ..tables.sources import open_source
-
-        names = tuple(open_table(open_source(path, label)).columns)
+        """Open a file; by default the target is its last column."""
+        names = tuple(Reading().open(source_file(path, label)).columns)
         target = names[-1] if target is None else target
-        schema = read_training(open_table(open_source(path, label)), target, rare=1).schema
+        schema = read_labelled(source_file(path, label), Roles(target), preparation=Preparation(rare=1)).schema
         numbers = tuple(column.name for column in schema.used if column.kind == "number")
         if not numbers:
-            raise InputError(f"{label} has no column of numbers beside {target!r}, and a plane needs two.")
+            raise InputError(f"{label} has no numeric column besides {target!r}. Two numeric columns are needed.")
         return cls(path, label, names, target, numbers)
 
     def points(self, across: str, up: str) -> Points:
-        """Two columns as points; of many rows a sample, the same each time."""
-        from ..tables import open_table, read_training
-        from ..tables.sources import open_source
-
+        """Two columns as points; a fixed random sample if there are too many rows."""
         others = [name for name in self.names if name not in (across, up, self.target)]
-        types = {across: "number", up: "number"}
-        table = open_table(open_source(self.path, self.label))
-        found = read_training(table, self.target, drop=others, types=types, missing="drop", rare=1)
+        types = [f"{name}=number" for name in (across, up)]
+        preparation = Preparation(drop=others, types=types, missing="drop", rare=1)
+        found = read_labelled(source_file(self.path, self.label), Roles(self.target), preparation=preparation).training
         places = [found.schema.names.index(name) for name in (across, up) if name in found.schema.names]
         if across == up or len(places) != 2:
-            raise InputError("Choose two different columns that vary.")
+            raise InputError("Choose two different columns that are not constant.")
         values, y = np.asarray(found.X, dtype=np.float64)[:, places], np.asarray(found.y)
         if len(np.unique(y)) > len(PAINTED):
-            raise InputError(f"{self.target!r} has {len(np.unique(y))} classes; a plane shows {len(PAINTED)} at most.")
-        if len(values) > MOST_POINTS:
-            chosen = np.sort(np.random.default_rng(0).permutation(len(values))[:MOST_POINTS])
+            raise InputError(
+                f"Target {self.target!r} has {len(np.unique(y))} classes; at most {len(PAINTED)} can be shown. "
+                "Choose another target column."
+            )
+        if len(values) > MAX_POINTS:
+            chosen = np.sort(np.random.default_rng(0).permutation(len(values))[:MAX_POINTS])
             values, y = values[chosen], y[chosen]
         return points_of(self.label, values, y, (across, up), self.target, edited=True)
 
 
-def _roomy(edges: Array) -> Array:
-    """Some more room around all rows, to paint in."""
-    room = 0.12 * (edges[1] - edges[0])
-    return np.stack((edges[0] - room, edges[1] + room))
+def _padded(edges: Array) -> Array:
+    """The limits with a margin to paint in."""
+    padding = 0.12 * (edges[1] - edges[0])
+    return np.stack((edges[0] - padding, edges[1] + padding))
 
 
 def _dataset(data: Dataset) -> Points:
@@ -220,6 +218,6 @@ def _iris() -> Points:
 
 @cache
 def example_titles() -> dict[str, str]:
-    """What the worked examples that can be watched are called."""
+    """The titles of the worked examples that have a lesson."""
     known = worked_examples()
     return {name: known[name].title for name in EXAMPLES}

@@ -1,76 +1,75 @@
-"""What a view of the Learn page is made of: controls, formulas, figures, and the same as code."""
+"""The parts of a lesson of the Learn page: controls, formulas, figures and code."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ..report.page import Drawing
     from .learn_points import Points
 
-#: Points of the grid along each axis: what a plane of a few hundred pixels needs, and what a class room can be sent.
-RESOLUTION = 84
-#: Steps of an algorithm that are sent.
-FRAMES = 120
+
+#: Grid points along each axis: enough for a few hundred pixels, few enough to send to a whole class.
+RESOLUTION: Final = 84
+#: Steps of an algorithm that are sent to the browser.
+FRAMES: Final = 120
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A control with a few values, by what they are called; the first is the default, unless one is named."""
+    """A control with a few values and their labels; by default the first is chosen."""
 
     name: str
     label: str
     options: Mapping[Any, str]
     start: Any = None
+    is_scale: bool = False  #: a slider over ordered values
 
     @property
     def default(self) -> Any:
         return next(iter(self.options)) if self.start is None else self.start
 
     def read(self, text: str) -> Any:
-        """The value that an address names, the default where it names none."""
+        """The value with this text; the default if there is none."""
         return next((value for value in self.options if str(value) == text), self.default)
 
 
 @dataclass(frozen=True)
-class Scale(Choice):
-    """A control whose values are in order: a slider."""
-
-
-def scale(name: str, label: str, values: Sequence[float], start: float, form: str = "{:g}") -> Scale:
-    """A slider over numbers."""
-    return Scale(name, label, {value: form.format(value) for value in values}, start)
-
-
-@dataclass(frozen=True)
 class Shown:
-    """What a view came to: figures, the first of which is painted on; figures in words; and the same as code."""
+    """The result of a lesson: figures, the first of them to paint on, numbers, and code."""
 
     drawings: Sequence[Drawing]
     facts: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)  #: values for the template of the Python code
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: the model and its parameters, for the command
     python: str = ""
     command: str = ""
 
 
 @dataclass(frozen=True)
 class View:
-    """A view: its name in addresses, what it shows, its formulas (a caption and TeX each) and its controls."""
+    """A lesson: its name in addresses, its texts, its formulas (caption and TeX) and its controls."""
 
     name: str
     title: str
     lead: str
     formulas: Sequence[tuple[str, str]]
     controls: Sequence[Choice]
-    points: str  #: the preset that it begins with
-    from_start: bool = False  #: whether its steps are shown from the first on, else as they ended
+    points: str  #: the dataset that it starts with
+    figure: str  #: the same figure of `discriminant figure`
+    python: str  #: a template of the Python code
+    from_start: bool = False  #: whether it starts at the first step, not at the last
 
     def settings(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """A value of each control: that of an address, or the default."""
+        """The value of each control, from an address or by default."""
         return {one.name: one.read(given.get(one.name, "")) for one in self.controls}
 
-    def shown(self, points: Points, settings: Mapping[str, Any]) -> Shown:
+    def shown(self, points: Points, settings: Mapping[str, str | float]) -> Shown:
         """Draw it."""
         from ..figures.theme import sketches
         from .learn_lessons import LESSONS
@@ -78,16 +77,53 @@ class View:
         if len(points.present) < 2:
             return bare(points)
         with sketches(points.present):
-            return LESSONS[self.name](points, settings)
+            found = LESSONS[self.name](points, settings)
+        python = Template(self.python).substitute(found.names, points=points.python(), frames=FRAMES)
+        return replace(found, python=python, command=self._command(points, dict(found.settings)))
+
+    def _command(self, points: Points, settings: dict[str, Any]) -> str:
+        model = settings.pop("model", None)
+        words = ["discriminant figure", self.figure, "points.csv", "-t", points.target]
+        words += [] if model is None else ["--model", str(model)]
+        words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+        return f"{points.commands()}{' '.join(words)} --rare 1 -o figure.html"
 
 
 def bare(points: Points) -> Shown:
-    """The points alone, where there is nothing yet to learn from them."""
+    """The points alone, if they have fewer than two classes."""
     from ..figures import scatter
     from ..figures.theme import sketches
     from ..report.page import drawing
 
     with sketches(points.present):
         made = drawing("plane", scatter, points.values, points.y, points.limits, points.columns)
-    needed = "Paint points of two classes at least: a model tells classes apart."
+    needed = "Paint points of at least two classes."
     return Shown([made if len(points.present) > 1 else replace(made, explanation=needed)])
+
+
+_FOUND = tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))
+
+
+def _control(given: Mapping[str, Any]) -> Choice:
+    """A slider, a choice of models, or another choice."""
+    name, label = given["name"], given["label"]
+    if "scale" in given:
+        form = given.get("form", "{:g}")
+        return Choice(name, label, {value: form.format(value) for value in given["scale"]}, given["start"], True)
+    models = {model: _FOUND["models"][model] for model in given.get("models", ())}
+    return Choice(name, label, given.get("options", models))
+
+
+def _view(given: Mapping[str, Any]) -> View:
+    formulas = [(caption, tex) for caption, tex in given["formulas"]]
+    controls = [_control(control) for control in given.get("controls", ())]
+    return View(**{**given, "formulas": formulas, "controls": controls})
+
+
+#: The datasets to start with, by name, and their titles.
+PRESETS: Mapping[str, str] = _FOUND["presets"]
+VIEWS = {given["name"]: _view(given) for given in _FOUND["views"]}
+#: Worked examples of the notes: the lesson that shows each, its points, and settings that are not the defaults.
+EXAMPLES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    name: (view, points, settings) for name, (view, points, settings) in _FOUND["examples"].items()
+}

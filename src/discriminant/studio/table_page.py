@@ -3,53 +3,79 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
+from nicegui.events import ValueChangeEventArguments
 
 from ..results import several
 from .bundled import BUNDLED, write_bundled
-from .frame import Copies, FileChooser, Latest, Tabs, Work, load_libraries, opened, report_html, step, text, visitor
+from .frame import (
+    Copies,
+    FileChooser,
+    Job,
+    Latest,
+    Tabs,
+    Work,
+    bring_into_view,
+    load_libraries,
+    opened,
+    report_html,
+    step,
+    text,
+    visitor,
+)
 from .frame import table as table_html
 from .visitors import Visitors
 
 if TYPE_CHECKING:
-    from .table_work import Compared, StoredTableModel, Table, TableFile
+    from ..workflow.exploring import WrittenPredictions
+    from .table_work import Compared, ModelFile, Table, TableFile
 
-KINDS = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.arrow,.gz"
-_MODEL_KIND = ".dsc"
-_MODELS = {
-    "ridge": "Logistic regression, ridge",
-    "lasso": "Logistic regression, lasso",
+KINDS: Final = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.arrow,.gz"
+_MODEL_KIND: Final = ".dsc"
+_MODELS: Final = {
+    "ridge": "Ridge logistic regression",
+    "lasso": "Lasso logistic regression",
     "lda": "Linear discriminant analysis",
     "rda": "Regularised discriminant analysis",
     "qda": "Quadratic discriminant analysis",
-    "logistic": "Logistic regression, maximum likelihood",
+    "logistic": "Logistic regression (maximum likelihood)",
     "naive-bayes": "Naive Bayes",
-    "svm-calibrated": "Support vector machine, calibrated",
-    "least-squares-calibrated": "Least squares, calibrated",
-    "auto": "Auto: families, tuned and pooled",
+    "svm-calibrated": "Support vector machine (calibrated)",
+    "least-squares-calibrated": "Least squares (calibrated)",
+    "auto": "Auto (tuned average of model families)",
 }
-#: What is compared by default; those that do not suit a table are left out with their reason.
-_USUAL = ("ridge", "lda", "rda", "naive-bayes", "svm-calibrated")
+#: The models of the first comparison; the page shows why some of them do not suit a table.
+DEFAULT_MODELS: Final = ("ridge", "lda", "rda", "naive-bayes", "svm-calibrated")
+Predict = Callable[[Path, Path], "WrittenPredictions"]
 
 
 @dataclass
 class State:
-    """What a tab works on."""
+    """The file that a tab works on: a table with what was computed from it, or a model file."""
 
     file: TableFile | None = None
     table: Table | None = None
+    comparing: Job[Compared] | None = None  #: of ``table``
     compared: Compared | None = None
     model: str = ""
-    stored: StoredTableModel | None = None
+    stored: ModelFile | None = None
+
+    def start(self, file: TableFile | None = None, stored: ModelFile | None = None) -> None:
+        """Replace the file; nothing that belonged to the previous one stays."""
+        if self.comparing is not None:
+            self.comparing.cancel()
+        self.file, self.stored = file, stored
+        self.table = self.compared = self.comparing = None
+        self.model = ""
 
 
 def install(visitors: Visitors, file: Path | None) -> None:
-    """Make the page known to the server."""
+    """Add the page to the server."""
 
     @ui.page("/")
     async def table() -> None:
@@ -60,6 +86,7 @@ def install(visitors: Visitors, file: Path | None) -> None:
             await page.open(file, str(file))
         else:
             page.restore()
+            await page.follow_comparison()
 
 
 def _is_image(path: Path) -> bool:
@@ -67,82 +94,67 @@ def _is_image(path: Path) -> bool:
 
 
 class TablePage:
-    """The controls on the left, what came of them on the right."""
+    """The controls on the left, the results on the right."""
 
     def __init__(self, visitors: Visitors) -> None:
         self.visitors, self.state, self._asked = visitors, State(), Latest(self._read)
+        self.tabs: Tabs | None = None
         with ui.element("div").classes("rail"):
-            self._data_controls()
-            self._question_controls()
-            self._model_controls()
-            self._result_controls()
+            with step("Data", 1):
+                self._data_controls()
+            with step("Target", 2):
+                self.target = ui.select([], label="Target column").props("dense outlined")
+                self.drop = ui.select([], label="Excluded columns", multiple=True).props("dense outlined use-chips")
+                self.reading = Work("Reading the table")
+                self.target.on_value_change(self._asked)
+                self.drop.on_value_change(self._asked)
+            with step("Models", 3):
+                self.models = ui.select(_MODELS, value=list(DEFAULT_MODELS), label="Models to compare", multiple=True)
+                self.models.props("dense outlined")
+                self.compare = ui.button("Compare", on_click=self._compare).props("unelevated")
+                self.comparing = Work("Comparing")
+            with step("Results", 4):
+                self._result_controls()
             self.copies = Copies()
         with ui.element("div").classes("stage"):
             self.stage = ui.element("div")
-        self._welcome()
+        with self.stage, ui.element("div").classes("welcome"):
+            text("Classify the rows of a table", tag="h1")
+            text(
+                "Open a table that has a column of classes. The studio describes the data, compares models on held-out "
+                "data, and shows the costs of a decision, the reasons for a prediction, and the changes that would "
+                "alter it."
+            )
+            text("All data stay on this machine. Every result can be copied as Python code and as a command.", "remark")
         self._enable()
 
     def _data_controls(self) -> None:
-        with step("Data", 1):
-            opening = Work("Reading")
-            self.opening = opening
-            kinds = f"{KINDS},{_MODEL_KIND}"
-            FileChooser(self.visitors, self.open, opening).build("a table or a model file", kinds, again=True)
-            bundled = ui.select(list(BUNDLED), label="or take a bundled table").props("dense outlined")
-            bundled.on_value_change(lambda event: self._open_bundled(event.value))
-            self.bundled = bundled
-            self.opened = text("", "remark")
-
-    def _question_controls(self) -> None:
-        with step("Question", 2):
-            self.target = ui.select([], label="Which column is to be predicted?").props("dense outlined")
-            self.drop = ui.select([], label="Columns to leave out", multiple=True).props("dense outlined use-chips")
-            self.reading = Work("Reading the table")
-            self.target.on_value_change(self._asked)
-            self.drop.on_value_change(self._asked)
-
-    def _model_controls(self) -> None:
-        with step("Models", 3):
-            self.models = ui.select(_MODELS, value=list(_USUAL), label="Models to compare", multiple=True)
-            self.models.props("dense outlined")
-            self.compare = ui.button("Compare", on_click=self._compare).props("unelevated")
-            self.comparing = Work("Comparing")
+        self.opening = Work("Reading")
+        kinds = f"{KINDS},{_MODEL_KIND}"
+        FileChooser(self.visitors, self.open, self.opening).build("a table or a model file", kinds, again=True)
+        bundled = ui.select(list(BUNDLED), label="or open an example table").props("dense outlined")
+        bundled.on_value_change(lambda event: self._open_bundled(event.value))
+        self.opened = text("", "remark")
 
     def _result_controls(self) -> None:
-        with step("Result", 4):
-            self.chosen = ui.select([], label="Model to look at").props("dense outlined")
-            self.chosen.on_value_change(self._look_at)
-            self.positive = ui.select([], label="Positive class").props("dense outlined")
-            self.positive.on_value_change(self._judge_by)
-            with ui.row().classes("buttons"):
-                self.report = self._download("Report", self._report)
-                self.keep = self._download("Model file", self._save)
-            self.writing = Work("Writing")
+        self.chosen = ui.select([], label="Model").props("dense outlined")
+        self.chosen.on_value_change(self._choose_model)
+        with ui.row().classes("buttons"):
+            self.report = self._download("Report", self._report)
+            self.keep = self._download("Model file", self._save)
+        self.writing = Work("Writing")
 
-    def _download(self, name: str, act: Callable[[], Any]) -> Any:
+    def _download(self, name: str, act: Callable[[], Any]) -> ui.button:
         button = ui.button(name, on_click=act, icon="download").props("outline dense")
         button.props["aria-label"] = f"Download {name}"
         return button
 
-    def _welcome(self) -> None:
-        with self.stage, ui.element("div").classes("welcome"):
-            text("See what a table can tell", tag="h1")
-            text(
-                "Drop a table with a column of classes. The studio says what is in it, compares models on rows they "
-                "have not seen, and shows what each decision costs, why it was taken and what would turn it."
-            )
-            text("Everything stays on this machine. What you see can be copied as Python and as a command.", "remark")
-
     def _enable(self) -> None:
-        """Controls are ready where what they need is there."""
+        """Enable the controls that the state has values for."""
         file, table, compared = self.state.file, self.state.table, self.state.compared
-        of_two = None if compared is None or compared.positive is None else compared
-        for control, there in (
-            (self.target, file), (self.drop, file), (self.compare, table), (self.chosen, compared),
-            (self.positive, of_two), (self.report, compared),
-            (self.keep, compared),
-        ):  # fmt: skip
-            control.set_enabled(there is not None)
+        needs = {self.target: file, self.drop: file, self.compare: table, self.chosen: compared, self.report: compared}
+        for control, needed in (needs | {self.keep: compared}).items():
+            control.set_enabled(needed is not None)
 
     async def _open_bundled(self, name: str | None) -> None:
         if name:
@@ -151,25 +163,37 @@ class TablePage:
                 await self.open(path, path.name)
 
     async def open(self, path: Path, label: str) -> None:
-        """Open a file and read it with its likely target; a model file answers tables that are given to it."""
+        """Open a table with its likely target, or a model file."""
         await self.opening.run(load_libraries)
 
-        from .table_work import StoredTableModel, TableFile
+        from .table_work import ModelFile, TableFile
 
         if path.suffix.lower() == _MODEL_KIND:
-            stored = await self.opening.run(StoredTableModel.loaded, path, label)
+            stored = await self.opening.run(ModelFile.opened, path, label)
             if stored is not None:
-                self.state.stored, self.state.file = stored, None
-                self.state.table = self.state.compared = None
+                self.state.start(stored=stored)
+                self._clear()
                 self._show_stored(stored)
             return
         file = await self.opening.run(TableFile.opened, path, label)
-        if file is None:
-            return
-        self.state.file, self.state.table, self.state.compared = file, None, None
-        self.state.stored = None
-        self._show_file(file, file.likely_target, ())
-        await self._asked()
+        if file is not None:
+            self.state.start(file)
+            self._clear()
+            self._show_file(file, file.likely_target, ())
+            await self._asked()
+
+    def _clear(self) -> None:
+        """Remove the results of the previous file or target from the page."""
+        self.stage.clear()
+        self.tabs = None
+        self.copies.panel.visible = False
+        self.chosen.set_options([], value=None)
+        if self.state.file is None:
+            self.target.set_options([], value=None)
+            self.drop.set_options([], value=[])
+        for work in (self.reading, self.comparing, self.writing):
+            work.fail("")
+        self._enable()
 
     def _show_file(self, file: TableFile, target: str, drop: tuple[str, ...]) -> None:
         self.opened.set_content(f"<b>{html.escape(file.path.name)}</b>, {several(len(file.columns), 'column')}")
@@ -178,38 +202,57 @@ class TablePage:
         self._enable()
 
     async def _read(self) -> None:
-        """Read the table for the question that is asked now, unless it is the one that was asked."""
+        """Read the table for the chosen target and columns, unless that has been done."""
         from .table_work import Table
 
-        file, target, now = self.state.file, self.target.value, self.state.table
+        state, file, target, now = self.state, self.state.file, self.target.value, self.state.table
         drop = tuple(name for name in self.drop.value or () if name != target)
         if file is None or target is None or (now and (now.file, now.target, now.drop) == (file, target, drop)):
             return
+        if now is not None:
+            state.start(file)
+            self._clear()
         table = await self.reading.run(Table.read, file, target, drop, self.models.value)
-        if table is None:
-            return
-        self.state.table, self.state.compared = table, None
-        self._enable()
-        self._show()
+        if table is not None and state.file is file:
+            state.table = table
+            self._offer_models(table)
+            self._enable()
+            self._show()
+            bring_into_view(self.stage)
+
+    def _offer_models(self, table: Table) -> None:
+        """Offer the ordinal model if the names of the classes have a known order."""
+        offered, order = dict(_MODELS), table.known_order
+        if order is not None:
+            offered["ordinal"] = f"Ordinal logistic regression ({' < '.join(map(str, order))})"
+        self.models.set_options(offered, value=[name for name in self.models.value if name in offered])
 
     async def _compare(self) -> None:
-        from .table_work import Table
+        from .table_work import compared
 
-        table = self.state.table
-        if table is None or self.comparing.is_running:
+        state = self.state
+        if state.table is not None and state.comparing is None:
+            models = tuple(self.models.value)
+            state.comparing = Job(compared, state.table, models, state.compared, cancellable=True)
+            await self.follow_comparison()
+
+    async def follow_comparison(self) -> None:
+        """Show a running comparison and its result, also after a reload of the page."""
+        state, job = self.state, self.state.comparing
+        if job is None:
             return
-        if table.models != tuple(self.models.value):
-            table = await self.comparing.run(Table.read, table.file, table.target, table.drop, self.models.value)
-            if table is None:
-                return
-            self.state.table = table
         self.compare.disable()
-        found = await self.comparing.run(table.compared, cancellable=True)
-        self.compare.enable()
-        if found is not None:
-            self.state.compared, self.state.model = found, found.comparison.best_model
-            await self.comparing.run(found.data, self.state.model)
+        found = await self.comparing.follow(job)
+        if state.comparing is job:  # else another file was opened, or another page has done this
+            state.comparing = None
+            if found is not None:
+                state.table, state.compared, state.model = found.table, found, found.comparison.best_model
+        if self.stage.is_deleted:
+            return
+        self._enable()
+        if found is not None and state.compared is found:
             self.restore(tab="Comparison")
+            bring_into_view(self.stage)
 
     def restore(self, tab: str = "Data") -> None:
         """Show what this tab works on."""
@@ -220,100 +263,128 @@ class TablePage:
             return
         table = state.table
         self._show_file(state.file, table.target if table else state.file.likely_target, table.drop if table else ())
+        if table is not None:
+            self._offer_models(table)
         if state.compared is not None:
             names = [name for name in state.compared.comparison.ranking if name in state.compared.made]
             self.chosen.set_options(names, value=state.model)
             self.models.set_value(list(state.compared.made))
-            two = state.compared.positive is not None
-            self.positive.set_options(state.compared.table.classes if two else [], value=state.compared.positive)
         self._show(tab)
 
-    async def _look_at(self, event: Any) -> None:
+    async def _choose_model(self, event: ValueChangeEventArguments) -> None:
         compared = self.state.compared
         if compared is None or event.value in (None, self.state.model):
             return
-        if await self.writing.run(compared.data, event.value) is not None:
+        if await self.writing.run(compared.data, event.value) is not None and self.state.compared is compared:
             self.state.model = event.value
-            self._show(self.tabs.value)
+            self._update()
 
-    async def _judge_by(self, event: Any) -> None:
-        """Another positive class: its curves, thresholds and errors of calibration are shown."""
+    async def _choose_class(self, label: Hashable) -> None:
+        """Show curves, thresholds and calibration of the other one of two classes."""
         compared = self.state.compared
-        if compared is None or event.value in (None, compared.positive):
+        if compared is None or label == compared.positive:
             return
-        turned = compared.with_positive(event.value)
-        if await self.writing.run(turned.data, self.state.model) is not None:
-            self.state.compared = turned
-            self._show(self.tabs.value)
+        other = compared.with_positive(label)
+        if await self.writing.run(other.data, self.state.model) is not None and self.state.compared is compared:
+            self.state.compared = other
+            self._update()
 
     async def _report(self) -> None:
-        compared = self.state.compared
-        assert compared is not None
-        path = self.visitors.folder(visitor()) / "report.html"
-        if await self.writing.run(compared.write_report, self.state.model, path):
+        path, compared = self.visitors.folder(visitor()) / "report.html", self.state.compared
+        if compared is None:
+            return
+        written = await self.writing.run(compared.write_report, self.state.model, path)
+        if written is not None:
             ui.download.file(path, "report.html")
 
     async def _save(self) -> None:
-        compared = self.state.compared
-        assert compared is not None
-        path = self.visitors.folder(visitor()) / f"{self.state.model}.dsc"
-        if await self.writing.run(compared.save, self.state.model, path):
+        path, compared = self.visitors.folder(visitor()) / f"{self.state.model}.dsc", self.state.compared
+        if compared is None:
+            return
+        written = await self.writing.run(compared.save, self.state.model, path)
+        if written is not None:
             ui.download.file(path, path.name)
 
-    def _show_stored(self, stored: StoredTableModel) -> None:
-        """A model of a file: what it is, and answers to tables."""
+    def _show_stored(self, stored: ModelFile) -> None:
+        """Show a model file, and predict with it."""
         from . import table_panels
 
         self.opened.set_content(f"<b>{html.escape(stored.path.name)}</b>, a model file")
         self.copies.show(*stored.code())
         self.stage.clear()
         with self.stage:
-            text(f"The model of {stored.path.name}", tag="h1")
-            Tabs({"Model": lambda: table_panels.stored(stored), "Predict": self._predict_panel}, "Model")
+            text(f"Model {stored.path.name}", tag="h1")
+            Tabs(
+                {"Model": lambda: table_panels.stored(stored), "Predict": lambda: self._predict_panel(stored.predict)},
+                "Model",
+            )
         self._enable()
 
-    def _predict_panel(self) -> None:
-        """Another file, answered by the model."""
-        text("Rows of another file, with the columns that were learned from, get an answer each.")
+    def _predict_panel(self, predict: Predict, decision: str = "") -> None:
+        """Predict the rows of another file."""
+        text("Open a table with the columns of the training data to predict the class of each row.")
+        if decision:
+            text(f"Decision: {decision}", "remark")
         with ui.element("div").classes("narrow"):
-            self.predicting = Work("Predicting")
-            FileChooser(self.visitors, self._predict, self.predicting).build("a table without classes", KINDS)
-        self.predicted = report_html("")
+            predicting = Work("Predicting")
 
-    async def _predict(self, path: Path, _: str) -> None:
-        compared, stored = self.state.compared, self.state.stored
-        target = self.visitors.folder(visitor()) / "predictions.csv"
-        if stored is not None:
-            found = await self.predicting.run(stored.predict, path, target)
-        else:
-            assert compared is not None
-            found = await self.predicting.run(compared.predict, self.state.model, path, target)
-        if found is not None:
-            rows = [(label, f"{n:,}") for label, n in found.items()]
-            self.predicted.set_content(table_html(["Prediction", "Rows"], rows, "Predictions", 1))
-            ui.download.file(target, "predictions.csv")
+            async def answer(path: Path, _: str) -> None:
+                shown.set_content("")
+                target = self.visitors.folder(visitor()) / "predictions.csv"
+                found = await predicting.run(predict, path, target)
+                if found is not None:
+                    rows = [(label, f"{n:,}") for label, n in found.counts.items()]
+                    notes = "".join(f"<li>{html.escape(note)}</li>" for note in found.notes)
+                    counts = table_html(["Prediction", "Rows"], rows, "Predictions", 1)
+                    shown.set_content(counts + (f'<ul class="notes" aria-label="Notes">{notes}</ul>' if notes else ""))
+                    ui.download.file(target, "predictions.csv")
+
+            FileChooser(self.visitors, answer, predicting).build("a table to predict", KINDS)
+        shown = report_html("").props("aria-live=polite")
 
     def _show(self, first: str = "Data") -> None:
-        """The results, in tabs; each is built when it is looked at."""
+        """Show the results in tabs; each is built when it is opened."""
+        table = self.state.table
+        if table is None:
+            return
+        panels = self._panels(table)
+        self.stage.clear()
+        with self.stage:
+            text(f"Classification of “{table.target}”", tag="h1")
+            self.tabs = Tabs(panels, first if first in panels else "Data")
+        self._enable()
+
+    def _update(self) -> None:
+        """Show another model or positive class in the same tabs."""
+        if self.tabs is not None and self.state.table is not None:
+            self.tabs.replace(self._panels(self.state.table))
+
+    def _panels(self, table: Table) -> dict[str, Callable[[], Any]]:
+        """The functions that build the tabs; the code to copy is shown beside them."""
         from . import table_panels
         from .what_if import WhatIf
 
-        table, compared = self.state.table, self.state.compared
-        if table is None:
-            return
-        panels: dict[str, Callable[[], None]] = {"Data": lambda: table_panels.data(table)}
-        python, command = table.code()
-        if compared is not None:
-            name = self.state.model
-            panels["Comparison"] = lambda: table_panels.comparison(compared, name)
-            panels["Decide"] = lambda: table_panels.Decide(compared, name).build()
-            panels["Explain"] = lambda: table_panels.explanation(compared, name)
-            panels["What if"] = lambda: WhatIf(compared, name).build()
-            panels["Predict"] = lambda: self._predict_panel()
-            python, command = compared.code(name)
-        self.copies.show(python, command)
-        self.stage.clear()
-        with self.stage:
-            text(f"How well can “{table.target}” be predicted?", tag="h1")
-            self.tabs = Tabs(panels, first if first in panels else "Data")
-        self._enable()
+        compared, name = self.state.compared, self.state.model
+        self.copies.show(*(table.code() if compared is None else compared.code(name)))
+        data = {"Data": lambda: table_panels.data(table)}
+        if compared is None:
+            return data
+
+        def changed() -> None:
+            """Build the tabs that depend on the decision again, when they are opened."""
+            self.copies.show(*compared.code(name))
+            if self.tabs is not None:
+                self.tabs.forget("What if", "Predict")
+
+        def predict(source: Path, target: Path) -> WrittenPredictions:
+            return compared.predict(name, source, target)
+
+        return data | {
+            "Comparison": lambda: table_panels.comparison(compared, name),
+            "Decide": lambda: table_panels.Decide(compared, name, changed, self._choose_class).build(),
+            "Explain": lambda: table_panels.explanation(compared, name),
+            "Validate": lambda: table_panels.validation(compared, name),
+            "Effects": lambda: table_panels.effects(compared, name),
+            "What if": lambda: WhatIf(compared.in_use(name)).build(),
+            "Predict": lambda: self._predict_panel(predict, str(compared.decision or "")),
+        }

@@ -1,179 +1,262 @@
-"""What the Table page shows: the parts of the report, live, and sliders that move several of them together."""
+"""The tabs of the Table page: sections of the report with live figures, and sliders for the decision."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
-from ..errors import DiscriminantError
-from .frame import Slider, figure, report_html, report_part, table, text
+from ..workflow.exploring import ClassDecision
+from .frame import Slider, computed, figure, report_html, report_part, table, text
 
 if TYPE_CHECKING:
-    from .table_work import Compared, StoredTableModel, Table
+    from ..report.cost_thresholds import Thresholds
+    from .table_work import Compared, ModelFile, Table
+
+_POINT: Final = {
+    "type": "scatter", "x": [], "y": [], "mode": "markers", "name": "the threshold", "showlegend": False,
+    "marker": {"color": "#D55E00", "size": 13, "line": {"color": "white", "width": 2}},
+}  # fmt: skip
 
 
 def data(shown: Table) -> None:
-    """What is in the table, and what to beware of."""
+    """The section Data of the report."""
     report_part("data", shown.described())
 
 
-def stored(found: StoredTableModel) -> None:
-    """What a model file tells of its model."""
-    report_html(table(["", ""], found.facts, "Facts of the model"))
-    rows = found.coefficients()
-    if rows:
-        text("What the model has learned", tag="h2")
+def stored(found: ModelFile) -> None:
+    """The training data and the coefficients of a model file."""
+    report_html(table(["", ""], found.facts, "Model summary"))
+    if found.coefficients is not None:
+        rows = [(row.term, str(row.outcome), f"{row.estimate:.4g}") for row in found.coefficients.rows]
+        text("Coefficients", tag="h2")
         report_html(table(["Column", "Class", "Coefficient"], rows, "Table of coefficients", 1))
 
 
 def comparison(compared: Compared, name: str) -> None:
-    """The answer, and the models with their intervals."""
+    """The summary, the models with their intervals, and the confusion matrix."""
     from ..report.sections import confusion_section, models_section
     from ..report.table_report import answer_section
 
     found = compared.data(name)
     report_part("answer", answer_section(found))
-    text("The comparison", tag="h2")
+    text("Model comparison", tag="h2")
     report_part("models", models_section(found))
-    text("Where it is right and wrong", tag="h2")
+    text("Performance", tag="h2")
     report_part("confusion", confusion_section(found))
 
 
 def explanation(compared: Compared, name: str) -> None:
-    """Coefficients, points to add up by hand, and whether probabilities come true."""
-    from ..estimators.explanations import nomogram
+    """Coefficients, a nomogram and the calibration."""
     from ..report.sections import calibration_section, coefficients_section
 
-    found = compared.data(name)
-    text("What the model has learned", tag="h2")
+    found, points = compared.data(name), compared.in_use(name).nomogram()
+    text("Coefficients", tag="h2")
     report_part("coefficients", coefficients_section(found))
-    seen, schema = compared.table.training.seen(), compared.table.training.schema
-    try:
-        points = nomogram(compared.model(name), seen["lowest"], seen["highest"], schema)
-    except DiscriminantError:
-        points = None
     if points is not None:
-        text("Points to add up by hand", tag="h2")
+        text("Nomogram", tag="h2")
         rows = [(row.column, row.value, f"{row.points:.1f}") for row in points.rows]
         totals = [(f"{100 * p:g} %", f"{total:.1f}") for p, total in points.probabilities.items()]
         with ui.element("div").classes("side"):
             report_html(table(["Column", "Value", "Points"], rows, "Points of values", 1))
             report_html(table([f"Probability of {points.label}", "Total points"], totals, "Probabilities of totals", 1))
-        text(f"Above {points.threshold:.1f} points in total the answer is {points.label}.", "remark")
-    text("Whether its probabilities come true", tag="h2")
+        text(f"Predicted class above {points.threshold:.1f} total points: {points.label}.", "remark")
+    text("Calibration", tag="h2")
     report_part("calibration", calibration_section(found))
 
 
+def validation(compared: Compared, name: str) -> None:
+    """Performance corrected for optimism, calibration, decision curve and stability of predictions."""
+    from ..report.validation_page import validation_blocks
+
+    text("The model is fitted again to bootstrap resamples; measures are corrected for optimism.")
+    computed("Validating", lambda: compared.validated(name), validation_blocks)
+
+
+def effects(compared: Compared, name: str) -> None:
+    """Average slopes of the probabilities, and diagnostics of a logistic regression."""
+    from ..report.validation_page import effect_blocks
+
+    text("Average change of the predicted probability per unit of each numeric column.")
+    computed("Computing effects", lambda: compared.validated(name), effect_blocks)
+
+
 class Decide:
-    """Threshold, costs and share of a class: one slider moves the counts, the point of the ROC curve and the cost."""
+    """Sliders for threshold, costs and class share; they move counts, figures and the decision together.
 
-    def __init__(self, compared: Compared, name: str) -> None:
-        from ..report.sections import RATIOS, thresholds_of
+    ``changed`` is called after the decision has changed, ``interest`` to choose the positive class of two classes.
+    """
 
-        self.data = compared.data(name)
-        self.every, self.ratios = thresholds_of(self.data), RATIOS
+    def __init__(
+        self,
+        compared: Compared,
+        name: str,
+        changed: Callable[[], None],
+        interest: Callable[[Hashable], Awaitable[None]],
+    ) -> None:
+        from ..report.cost_thresholds import RATIOS, thresholds_of
+
+        self.compared, self.changed, self.interest = compared, changed, interest
+        self.data, self.ratios = compared.data(name), RATIOS
+        self.every = {found.label: found for found in thresholds_of(self.data)}
+        self.are_probabilities = bool(self.data.evaluation.calibration)
 
     def build(self) -> None:
-        """The sliders, and what they move."""
-        from ..report.sections import standard_place
-
+        """Lay out the sliders, the counts and the figures."""
         if not self.every:
-            text("There are no scores of held-out rows, so that other thresholds cannot be tried.", "absent")
+            text("This model has no scores on held-out data: the threshold cannot be changed.", "empty")
             return
-        self.found = self.every[0]
-        are_probabilities = bool(self.data.evaluation.calibration)
+        decision = self.compared.decision
+        self.label = next(iter(self.every)) if decision is None else decision.label
         text(
-            "A row is called one of the class where its score reaches the threshold. A lower one finds more of the "
-            "class and raises more false alarms; which is better depends on what the two errors cost."
+            "The positive class is predicted if its probability is at least the threshold. A lower threshold increases "
+            "the true positives and the false positives. Changing the cost ratio or the prevalence sets the "
+            "threshold of minimum expected cost."
         )
+        classes = list(self.every) if self.compared.positive is None else self.compared.table.classes
         with ui.element("div").classes("sliders"):
-            if len(self.every) > 1:
-                labels = {i: str(one.label) for i, one in enumerate(self.every)}
-                of = ui.select(labels, value=0, label="Class against all others").props("dense outlined")
-                of.on_value_change(lambda event: self._choose(event.value))
-            start = standard_place(self.found, are_probabilities)
-            self.threshold = Slider("Threshold", 0, len(self.found.values) - 1, start).moved(self._show)
-            equal = self.ratios.index(1.0)
-            self.ratio = Slider("Cost of a miss : of a false alarm", 0, len(self.ratios) - 1, equal).moved(self._show)
-            share = min(max(round(100 * self.found.share), 1), 99)
-            self.share = Slider("Share of the class where it is used", 1, 99, share).moved(self._show)
-            self.cheapest = ui.button("Go to the cheapest threshold", on_click=self._cheapest).props("outline dense")
+            options, now = dict(enumerate(map(str, classes))), classes.index(self.label)
+            of = ui.select(options, value=now, label="Positive class").props("dense outlined")
+            of.on_value_change(lambda event: self._choose(classes[event.value]))
+            self.threshold = Slider("Threshold", 0, len(self.found.values) - 1, 0).moved(self._threshold_moved)
+            self.ratio = Slider("Cost ratio, FN : FP", 0, len(self.ratios) - 1, 0)
+            self.share = Slider("Prevalence of the class", 1, 99, 1)
+            for slider in (self.ratio, self.share):
+                slider.moved(self._costs_moved)
+            with ui.row():
+                ui.button("Minimum cost", on_click=self._cheapest).props("outline dense")
+                ui.button("Reset", on_click=self._reset).props("flat dense")
+        self.in_use = text("", "remark").props("aria-live=polite")
         self.counts = report_html("")
         with ui.element("div").classes("side") as self.plots:
             self._draw()
+        self._restore()
+
+    @property
+    def found(self) -> Thresholds:
+        """The thresholds of the positive class."""
+        return self.every[self.label]
+
+    @property
+    def _training_share(self) -> int:
+        return min(max(round(100 * self.compared.class_shares()[self.label]), 1), 99)
+
+    @property
+    def _share(self) -> float:
+        """The class share of the slider; at its initial place that of the held-out rows, which is in the report."""
+        _, share = self._chosen()
+        return self.found.share if share is None else share
+
+    def _restore(self) -> None:
+        """Set the sliders to the decision that was chosen, or to the default one."""
+        chosen = self.compared.decision or self._decision()
+        self.ratio.set(self.ratios.index(chosen.cost_ratio))
+        self.share.set(self._training_share if chosen.share is None else round(100 * chosen.share))
+        self.threshold.set(self._place_of(chosen.applied_threshold), len(self.found.values) - 1)
         self._show()
 
-    def _draw(self) -> None:
-        from ..evaluation.curves import Rocs
-        from ..figures import roc_curve
-        from ..report.page import drawing
-        from ..report.sections import cost_figure
+    def _decision(self, ratio: float = 1.0, share: float | None = None, place: int | None = None) -> ClassDecision:
+        threshold = None if place is None else float(self.found.values[place])
+        return ClassDecision(self.label, self.compared.class_shares(), ratio, share, threshold)
 
-        curve = self.data.evaluation.roc
-        one = curve[self.found.label] if isinstance(curve, Rocs) else curve
-        made = drawing("roc", roc_curve, one)
-        assert made.figure is not None
-        self.roc_traces = len(made.figure["data"])
-        made.figure["data"].append(_point("the threshold"))
-        self.roc = figure(made)
-        self.cost = figure(drawing("cost", cost_figure, self.found, None, bool(self.data.evaluation.calibration)))
+    def _place_of(self, threshold: float) -> int:
+        return int(abs(self.found.values - (threshold if self.are_probabilities else 0.0)).argmin())
 
-    def _choose(self, place: int) -> None:
-        """Another class: its curve is drawn, and its thresholds are others."""
-        from ..report.sections import standard_place
+    def _chosen(self) -> tuple[float, float | None]:
+        """The cost ratio and the class share of the sliders; None for the share of the training data."""
+        share = int(self.share.value)
+        return self.ratios[int(self.ratio.value)], None if share == self._training_share else share / 100
 
-        self.found = self.every[place]
+    def _costs_moved(self) -> None:
+        if self.are_probabilities:
+            self.threshold.set(self._place_of(self._decision(*self._chosen()).cost_threshold))
+        self._threshold_moved()
+
+    def _threshold_moved(self) -> None:
+        """Take over the decision of the sliders; the default one needs none."""
+        if self.are_probabilities:
+            chosen, place = self._decision(*self._chosen()), int(self.threshold.value)
+            if place != self._place_of(chosen.cost_threshold):
+                chosen = self._decision(*self._chosen(), place)
+            self.compared.decision = None if chosen == self._decision() else chosen
+            self.changed()
+        self._show()
+
+    def _choose(self, label: Hashable) -> Any:
+        """Another positive class starts with the default decision."""
+        self.compared.decision = None
+        self.changed()
+        if label not in self.every:  # the other one of two classes
+            return self.interest(label)
+        self.label = label
         self.plots.clear()
         with self.plots:
             self._draw()
-        start = standard_place(self.found, bool(self.data.evaluation.calibration))
-        self.threshold.set(start, len(self.found.values) - 1)
+        return self._restore()
 
     def _cheapest(self) -> None:
-        self.threshold.set(self.found.best(self.ratios[int(self.ratio.value)], self.share.value / 100))
+        ratio, _ = self._chosen()
+        self.threshold.set(self.found.best(ratio, self._share))
+        self._threshold_moved()
+
+    def _reset(self) -> None:
+        self.compared.decision = None
+        self.changed()
+        self._restore()
+
+    def _draw(self) -> None:
+        from ..figures import roc_curve
+        from ..report.cost_thresholds import cost_figure
+        from ..report.page import drawing
+
+        curves = self.data.evaluation.roc
+        assert curves is not None
+        made = drawing("roc", roc_curve, curves.by_class[self.label])
+        assert made.figure is not None
+        self.roc_traces = len(made.figure["data"])
+        made.figure["data"].append(dict(_POINT))
+        self.roc = figure(made)
+        self.cost = figure(drawing("cost", cost_figure, self.found, None, self.are_probabilities))
 
     def _show(self) -> None:
-        """Counts, rates and cost at the threshold, in all places at once."""
+        """Show counts, rates and cost at the threshold, and the decision in use."""
         from ..report.page import short
         from ..report.sentences import precision_at
         from ..results import count, percent
 
-        found, place, share = self.found, int(self.threshold.value), self.share.value / 100
-        ratio = self.ratios[int(self.ratio.value)]
+        found, place, share = self.found, int(self.threshold.value), self._share
+        ratio, _ = self._chosen()
         hits, alarms = float(found.hits[place]), float(found.alarms[place])
         sensitivity, specificity = float(found.sensitivity[place]), float(found.specificity[place])
         costs = found.costs(ratio, share)
         self.threshold.show(short(float(found.values[place])))
         self.ratio.show(f"{ratio:.3g} : 1" if ratio >= 1 else f"1 : {1 / ratio:.3g}")
-        self.share.show(f"{100 * share:.0f} %")
+        self.share.show(percent(share))
         label, rates = str(found.label), (sensitivity, specificity, precision_at(share, sensitivity, specificity))
         rows = [
-            [label, f"{count(hits)} hits", f"{count(found.n_positive - hits)} misses"],
-            ["others", f"{count(alarms)} false alarms", f"{count(found.n_negative - alarms)} rightly left"],
+            [label, f"{count(hits)} true positives", f"{count(found.n_positive - hits)} false negatives"],
+            ["other", f"{count(alarms)} false positives", f"{count(found.n_negative - alarms)} true negatives"],
         ]
-        figures = dict(zip(("Sensitivity", "Specificity", "Precision"), map(percent, rates), strict=True))
-        counted = table(["Truth", f"called {label}", "called otherwise"], rows, "Counts at the threshold", 2)
-        self.counts.set_content(counted + keys({**figures, "Cost of 100 rows": f"{costs[place]:.2f}"}))
+        measures = dict(zip(("Sensitivity", "Specificity", "Precision"), map(percent, rates), strict=True))
+        counted = table(["True class", f"Predicted {label}", "Predicted other"], rows, "Counts at the threshold", 2)
+        self.counts.set_content(counted + keys({**measures, "Cost per 100 rows": f"{costs[place]:.2f}"}))
         _redraw(self.roc, {self.roc_traces: ([1 - specificity], [sensitivity])})
         values = found.values.tolist()
         _redraw(self.cost, {0: (values, costs.tolist()), 1: ([values[place]], [float(costs[place])])})
+        decision = self.compared.decision
+        default = "Default decision: the most probable class is predicted."
+        used = f"Decision: {decision} What if, Predict, the model file, the report and the code use it."
+        self.in_use.set_content(html.escape(default if decision is None else used))
 
 
-def _redraw(plot: Any, traces: dict[int, tuple[list[float], list[float]]]) -> None:
+def _redraw(plot: ui.plotly | None, traces: dict[int, tuple[list[float], list[float]]]) -> None:
     """Move some traces of a figure."""
+    assert plot is not None
     for number, (x, y) in traces.items():
         plot.figure["data"][number] |= {"x": x, "y": y}
     plot.update()
-
-
-def _point(name: str) -> dict[str, Any]:
-    return {
-        "type": "scatter", "x": [], "y": [], "mode": "markers", "name": name, "showlegend": False,
-        "marker": {"color": "#D55E00", "size": 13, "line": {"color": "white", "width": 2}},
-    }  # fmt: skip
 
 
 def keys(values: Mapping[str, str]) -> str:

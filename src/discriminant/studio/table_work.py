@@ -1,354 +1,325 @@
-"""What the Table page works on: a file, what was chosen for it, and what the library made of these choices."""
+"""The state of the Table page: a file, the table and models chosen, their comparison, a decision, a model file."""
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import pyarrow as pa
-from pyarrow.csv import CSVWriter
-
-from ..arrays import Array
-from ..data import as_rows
-from ..decision import Decision, posterior
 from ..engine import ProgressOption
-from ..errors import DiscriminantError, InputError
-from ..estimators.coefficients import coefficient_table, reference_levels
-from ..estimators.counterfactuals import NearestChanges, nearest_changes
-from ..estimators.explanations import Contributions, contributions
-from ..estimators.registry import MODELS, common_coding, new_model
-from ..files import whole_file
-from ..moments.statistic import column_moments
-from ..report import write_report
-from ..report.sections import class_lines, collinear_columns, rows_section
-from ..report.table_report import ReportData, training_rows
-from ..results import listed
-from ..storage import read_model_file, save
-from ..tables import Schema, open_table, read_training
-from ..tables.csv_injection import without_formulas
-from ..tables.sources import open_source
-from ..validation.comparison import Comparison, compare, default_models
+from ..errors import InputError
+from ..results import Finding, listed
+from ..workflow.comparing import ComparedModels, compare, models_for
+from ..workflow.describing import known_class_order
+from ..workflow.exploring import (
+    ClassDecision,
+    FittedInUse,
+    WrittenPredictions,
+    coefficients_of,
+    data_section,
+    shared_coding,
+    write_predictions,
+)
+from ..workflow.reporting import validation_report
+from ..workflow.stored import StoredModel, open_model
+from ..workflow.tables import LabelledTable, Preparation, Reading, Roles, read_labelled, source_file
+from ..workflow.validating import quick_validation
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from ..estimators.coefficients import CoefficientTable
+    from ..report.table_report import TableReport
+    from ..report.validation_page import ValidationReport
+    from ..tables import TrainingTable
+    from ..tables.files import InputFile
+    from ..validation.comparison import Comparison
+
+#: Bootstrap resamples of the tab Validate: some seconds for the models of the page.
+RESAMPLES: Final = 100
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file that was opened: its columns are known, its target not yet."""
+    """An open file with its columns; its target is not chosen yet."""
 
     path: Path
-    label: str  #: what the file is called in code that is copied
+    label: str  #: the name of the file in code to copy
     columns: tuple[str, ...]
 
     @classmethod
     def opened(cls, path: Path, label: str) -> TableFile:
-        """A file with its columns; an error of the library where it cannot be read."""
-        columns = tuple(open_table(open_source(path, label)).columns)
+        """Open a file and read its columns."""
+        columns = tuple(Reading().open(source_file(path, label)).columns)
         if not columns:
-            raise InputError(f"{label} has labels but no named columns (SVMlight). The command line takes it as it is.")
+            raise InputError(f"{label} has labels but no named columns (SVMlight). Use the command line for this file.")
         return cls(path, label, columns)
 
     @property
+    def source(self) -> InputFile:
+        """The file as the library opens it."""
+        return source_file(self.path, self.label)
+
+    @property
     def likely_target(self) -> str:
-        """The last column, where tables mostly have their classes."""
+        """The last column, which usually contains the classes."""
         return self.columns[-1]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table to learn from."""
+    """A labelled table, and the models to compare."""
 
     file: TableFile
     target: str
     drop: tuple[str, ...]
     models: tuple[str, ...]
-    training: Any = field(repr=False)
+    labelled: LabelledTable
 
     @classmethod
     def read(cls, file: TableFile, target: str, drop: Sequence[str], models: Sequence[str] | None) -> Table:
-        """The table with its rows coded for these models; None for those that suit it."""
-        coding = common_coding(None if models is None else list(models))
-        training = read_training(open_table(open_source(file.path, file.label)), target, drop=list(drop), coding=coding)
-        if models is None:
-            models = list(default_models(training.X, len(np.unique(training.codes)))[0])
-        return cls(file, target, tuple(drop), tuple(models), training)
+        """Read a table and code its rows for these models; None for the default models."""
+        preparation = Preparation(drop=list(drop))
+        labelled = read_labelled(file.source, Roles(target), preparation=preparation, coding=shared_coding(models))
+        names = models or models_for(labelled, None)[0]
+        return cls(file, target, tuple(drop), tuple(names), labelled)
 
     @property
-    def rows(self) -> Any:
-        """The coded rows, with the names of their columns where the table has names."""
-        return self.training.X if self.training.schema.width is not None else self.training.rows
+    def training(self) -> TrainingTable:
+        """The coded rows with their labels."""
+        return self.labelled.training
 
-    @cached_property
+    @property
     def classes(self) -> list[Any]:
-        """The classes in their order."""
-        found: list[Any] = list(self.training.schema.target.classes)
-        return found
+        """The classes in order."""
+        return list(self.labelled.class_rows)
+
+    @property
+    def known_order(self) -> list[Any] | None:
+        """The order of classes whose names are those of a known scale; None of others."""
+        return known_class_order(self.labelled)
+
+    @property
+    def order(self) -> list[Any] | None:
+        """The order of the classes, if the ordinal model is among those chosen."""
+        return self.known_order if "ordinal" in self.models else None
 
     def described(self) -> dict[str, Any]:
-        """The report's section on the data."""
-        rows = training_rows(self.training)
-        counts = np.bincount(self.training.codes, minlength=len(self.classes))
-        findings = [*self.training.findings, *collinear_columns(rows)]
-        findings.sort(key=lambda found: found.severity != "warning")
-        return rows_section(rows, class_lines(self.classes, counts), findings)
+        """The section Data of the report."""
+        return data_section(self.labelled)
 
     def compared(self, progress: ProgressOption = None) -> Compared:
         """The comparison of the chosen models."""
-        models = {name: new_model(name, self.training.schema) for name in self.models}
-        found = compare(models, self.rows, self.training.y, on_failure="leave_out", progress=progress)
-        return Compared(self, found, models)
+        made, _ = models_for(self.labelled, self.models, order=self.order)
+        return Compared(self, compare(self.labelled, made, progress=progress))
 
     def python(self) -> str:
-        """The same in Python, up to the rows."""
+        """The Python code that reads the table."""
         drop = f", drop={list(self.drop)!r}" if self.drop else ""
-        coding = common_coding(list(self.models))
+        coding = shared_coding(self.models)
         return (
             f"training = read_training(open_table({self.file.label!r}), {self.target!r}{drop}, coding={coding!r})\n"
             "print(training.schema.describe())\n"
         )
 
     def words(self) -> list[str]:
-        """The arguments of a command that reads the table likewise."""
+        """The command-line arguments that read the table."""
         return [self.file.label, "--target", self.target, *(word for name in self.drop for word in ("--drop", name))]
 
     def code(self) -> tuple[str, str]:
-        """What was done so far, as Python and as a command."""
+        """The Python code and the command that read the table."""
         imports = "from discriminant import open_table, read_training\n\n"
         return imports + self.python(), shlex.join(["discriminant", "describe", *self.words()])
 
 
-def _answers(model: Any, rows: Any, kept: Any, n_rows: int) -> pa.Table:
-    """The answer to each row and its probabilities; nothing for rows that the schema leaves out."""
-    places = np.arange(n_rows) if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)
-    take = pa.array(places, mask=places < 0)
-    columns = {"prediction": pa.array([str(label) for label in model.predict(rows).tolist()], pa.string())}
-    if hasattr(model, "predict_proba"):
-        probabilities = model.predict_proba(rows)
-        columns |= {
-            f"probability_{label}": pa.array(p) for label, p in zip(model.classes_, probabilities.T, strict=True)
-        }
-    return pa.table({name: values.take(take) for name, values in columns.items()})
-
-
-@dataclass(frozen=True)
-class WhatIfFound:
-    """A decision on one row, in words, with what speaks for it and what would turn it."""
-
-    label: Any
-    why: str
-    contributions: Contributions | None
-    changes: NearestChanges
-
-
 @dataclass(eq=False)
 class Compared:
-    """A comparison, and the model of it that is looked at."""
+    """A comparison of models on a table, and the decision that was chosen for all of them."""
 
     table: Table
-    comparison: Comparison
-    made: dict[str, Any]
-    fitted: dict[str, Any] = field(default_factory=dict)
-    told: dict[str, ReportData] = field(default_factory=dict)
+    models: ComparedModels
+    decision: ClassDecision | None = None
+    reports: dict[str, TableReport] = field(default_factory=dict)
+    validations: dict[str, ValidationReport] = field(default_factory=dict)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison itself."""
+        return self.models.comparison
+
+    @property
+    def made(self) -> dict[str, BaseEstimator]:
+        """The models by name."""
+        return self.models.made
 
     @property
     def positive(self) -> Any:
         """The positive class; None of more than two."""
         return self.comparison.cross_validation.positive
 
-    def with_positive(self, label: Any) -> Compared:
-        """The same comparison with another positive class: what two classes are compared by does not depend on it."""
+    def with_positive(self, label: Hashable) -> Compared:
+        """The same comparison with another positive class, which does not change the ranking of the models."""
         validation = replace(self.comparison.cross_validation, positive=label)
-        return Compared(self.table, replace(self.comparison, cross_validation=validation), self.made, self.fitted)
+        comparison = replace(self.comparison, cross_validation=validation)
+        return Compared(self.table, replace(self.models, comparison=comparison))
 
-    def model(self, name: str) -> Any:
-        """A model of the comparison, fitted to all rows."""
-        if name not in self.fitted:
-            self.fitted[name] = self.made[name].fit(self.table.rows, self.table.training.y)
-        return self.fitted[name]
+    def deciding_as(self, other: Compared) -> Compared:
+        """The same comparison with the positive class and the decision of another one."""
+        found = self if other.positive == self.positive else self.with_positive(other.positive)
+        found.decision = other.decision
+        return found
 
-    def data(self, name: str) -> ReportData:
-        """What the parts of a report read, of one of the models; the page draws what is worked out here."""
-        if name not in self.told:
-            found = ReportData(self.comparison, self.table.training, model=self.model(name), model_name=name)
+    def class_shares(self) -> dict[Any, float]:
+        """The class shares of the training data."""
+        rows = self.table.labelled.class_rows
+        return {label: n / sum(rows.values()) for label, n in rows.items()}
+
+    def in_use(self, name: str) -> FittedInUse:
+        """A model, fitted to all rows, with the decision."""
+        return FittedInUse(self.models.fit(name), self.decision)
+
+    def data(self, name: str) -> TableReport:
+        """The contents of the report of a model; what its figures need is computed here, in a thread."""
+        if name not in self.reports:
+            found = self.models.report(name)
             _ = found.evaluation, found.rows, found.class_rows
-            self.told[name] = found
-        return self.told[name]
+            self.reports[name] = found
+        return self.reports[name]
+
+    def validated(self, name: str) -> ValidationReport:
+        """The internal validation, effects and diagnostics of a model, computed once."""
+        if name not in self.validations:
+            fitted = self.models.fit(name)
+            self.validations[name] = validation_report(fitted, quick_validation(fitted, RESAMPLES))
+        return self.validations[name]
 
     def write_report(self, name: str, path: Path) -> Path:
-        """The report of the comparison and of a model."""
-        return write_report(
-            path,
-            self.comparison,
-            self.table.training,
-            model=self.model(name),
-            model_name=name,
-            command=self.code(name)[1].splitlines()[0],
-            source=self.table.file.path,
-        )
+        """Write the report of the comparison and of a model, with the decision."""
+        models, findings = self.models, list(self.table.training.findings)
+        if self.decision is not None:
+            models = replace(models, costs=self.decision.costs(adjusted=False))
+            findings.append(Finding("note", "decision", None, f"Decision: {self.decision}"))
+        command = next(line for line in self.code(name)[1].splitlines() if " compare " in line)
+        return models.write_report(name, path, command, str(self.table.file.path), findings)
 
     def save(self, name: str, path: Path) -> Path:
-        """The file of a model, as ``discriminant fit`` writes it."""
-        training = self.table.training
-        noted = {"data": self.table.file.label, "rows": len(training.y), "target": self.table.target}
-        save(
-            self.model(name),
-            path,
-            schema=training.schema,
-            training={**noted, "columns": training.X.shape[1], **training.seen()},
-            name=name,
-        )
+        """Write the file of a model, with the decision."""
+        self.in_use(name).save(path)
         return path
 
+    def predict(self, name: str, source: Path, target: Path) -> WrittenPredictions:
+        """Write the predictions of a model for the rows of another file."""
+        return self.in_use(name).predict(source, target)
+
     def code(self, name: str) -> tuple[str, str]:
-        """The comparison and a model, as Python and as commands."""
-        classes = sorted({MODELS[one] for one in self.made})
-        imports = ", ".join([*classes, "compare", "open_table", "read_training", "save"])
+        """The comparison, a model and the decision, as Python and as commands."""
+        return self._python(name), self._commands(name)
+
+    def _python(self, name: str) -> str:
+        classes = {type(model).__name__ for model in self.made.values()}
         positive = "" if self.positive is None else f", positive={self.positive!r}"
-        whole = {one: new_model(one, self.table.training.schema).__repr__(N_CHAR_MAX=10**6) for one in self.made}
-        models = "".join(f"    {one!r}: {written},\n" for one, written in whole.items())
-        python = (
+        models = "".join(f"    {one!r}: {model.__repr__(N_CHAR_MAX=10**6)},\n" for one, model in self.made.items())
+        chosen = f"models[{name!r}]"
+        if self.decision is not None:
+            classes |= {"Decision", "DecisionClassifier"}
+            rule = self.decision.rule
+            given = {"priors": rule.priors, "thresholds": rule.thresholds}
+            more = "".join(f", {key}={value!r}" for key, value in given.items() if value is not None)
+            chosen = f"DecisionClassifier({chosen}, Decision({rule.costs!r}{more}))"
+        imports = ", ".join([*sorted(classes), "compare", "open_table", "read_training", "save"])
+        return (
             f"from discriminant import {imports}\n\n{self.table.python()}models = {{\n{models}}}\n"
             f'comparison = compare(models, training.rows, training.y{positive}, on_failure="leave_out")\n'
             "print(comparison)\n"
-            f"model = models[{name!r}].fit(training.rows, training.y)\n"
+            f"model = {chosen}.fit(training.rows, training.y)\n"
             "save(model, 'model.dsc', schema=training.schema, training=training.seen())\n"
         )
-        words = self.table.words()
-        chosen = [] if self.positive is None else ["--positive", str(self.positive)]
+
+    def _commands(self, name: str) -> str:
+        words, costs = self.table.words(), [] if self.decision is None else ["--costs", "costs.csv"]
+        positive = [] if self.positive is None else ["--positive", str(self.positive)]
+        order = [] if self.table.order is None else ["--ordered", ",".join(map(str, self.table.order))]
+        compared = [*words, "--models", ",".join(self.made), *order, *positive, *costs, "--report", "report.html"]
+        own = order if name in ("ordinal", "auto") else []
         commands = [
-            ["discriminant", "compare", *words, "--models", ",".join(self.made), *chosen, "--report", "report.html"],
-            ["discriminant", "fit", *words, "--model", name, "-o", "model.dsc"],
+            ["discriminant", "compare", *compared],
+            ["discriminant", "fit", *words, "--model", name, *own, "-o", "model.dsc"],
+            ["discriminant", "predict", "model.dsc", "new.csv", *costs, "-o", "predictions.csv"],
         ]
-        return python, "\n".join(map(shlex.join, commands))
+        lines = list(map(shlex.join, commands))
+        if self.decision is not None:
+            written = shlex.join(_csv_lines(self.decision.costs(adjusted=False)))
+            lines.insert(0, f"printf '%s\\n' {written} > costs.csv")
+        return "\n".join(lines)
 
-    def place_of_row(self, row: Any) -> int | None:
-        """Where a row of the table stands among those learned from, None where it does not."""
-        found = np.flatnonzero(self.table.training.row_numbers == row)
-        return int(found[0]) if len(found) else None
 
-    def coded_row(self, row: int) -> Array:
-        """A row of the table as models take it."""
-        place = self.place_of_row(row)
-        assert place is not None
-        X = self.table.training.X[place]
-        found: Array = np.array(X.toarray().ravel() if hasattr(X, "toarray") else X, dtype=np.float64)
-        return found
+def compared(table: Table, models: Sequence[str], before: Compared | None, progress: ProgressOption = None) -> Compared:
+    """The comparison of these models on a table, with the decision of the comparison before."""
+    if table.models != tuple(models):
+        table = Table.read(table.file, table.target, table.drop, models)
+    found = table.compared(progress)
+    if before is not None:
+        found = found.deciding_as(before)
+    found.data(found.comparison.best_model)
+    return found
 
-    def raw_values(self, row: Array) -> dict[str, Any]:
-        """The values of the columns of a coded row: numbers, and levels of categories."""
-        return {column.name: column.value(row[places]) for column, places in self._places()}
 
-    def _places(self) -> Iterator[tuple[Any, slice]]:
-        first = 0
-        for column in self.table.training.schema.used:
-            yield column, slice(first, first + len(column.outputs))
-            first += len(column.outputs)
-
-    def what_if(self, name: str, base: Array, values: dict[str, Any], fixed: list[str]) -> WhatIfFound:
-        """What is decided for a row with other values, why, and what would turn it."""
-        model, schema, seen = self.model(name), self.table.training.schema, self._seen
-        row = base.copy()
-        for column, places in self._places():
-            if column.name in values:
-                row[places] = column.code(values[column.name])
-        why, spoken = "", None
-        if hasattr(model, "predict_proba"):
-            why = str(Decision().explain(posterior(model, schema.rows(row[None]))))
-        if hasattr(model, "decision_function"):
-            spoken = contributions(model, row, seen["means"], schema, self.raw_values(row))
-        changes = nearest_changes(model, row, self._spread, seen["lowest"], seen["highest"], fixed=fixed, schema=schema)
-        return WhatIfFound(changes.label, why, spoken, changes)
-
-    @cached_property
-    def _seen(self) -> dict[str, list[float]]:
-        seen: dict[str, list[float]] = self.table.training.seen()
-        return seen
-
-    @cached_property
-    def _spread(self) -> Array:
-        return np.sqrt(column_moments(as_rows(self.table.training.X), self.table.training.weights)[1])
-
-    def predict(self, name: str, source: Path, target: Path) -> dict[str, int]:
-        """Answers of a model to the rows of another file."""
-        return write_predictions(self.model(name), self.table.training.schema, source, target)
+def _csv_lines(costs: dict[Any, dict[Any, float]]) -> list[str]:
+    """The lines of a file of costs: true classes down, predicted ones across."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["truth", *costs])
+    writer.writerows([true, *(f"{own.get(action, 0.0):.6g}" for action in costs)] for true, own in costs.items())
+    return text.getvalue().splitlines()
 
 
 @dataclass(frozen=True, eq=False)
-class StoredTableModel:
-    """A model from a file, with the schema of its rows and what was noted when it was fitted."""
+class ModelFile:
+    """A model file, and its name in code to copy."""
 
     path: Path
     label: str
-    model: Any
-    schema: Schema
-    noted: dict[str, Any]
+    stored: StoredModel
 
     @classmethod
-    def loaded(cls, path: Path, label: str) -> StoredTableModel:
-        """The model of a file; nothing in it is run."""
-        found = read_model_file(path)
-        if found.schema is None:
-            raise InputError(f"{path.name} has no schema, so that it cannot read tables. Save the model with one.")
-        return cls(path, label, found.model, Schema.from_dict(found.schema), found.metadata)
+    def opened(cls, path: Path, label: str) -> ModelFile:
+        """Open a model file; it contains no code that is run."""
+        return cls(path, label, open_model(path))
+
+    @cached_property
+    def coefficients(self) -> CoefficientTable | None:
+        """The coefficients of the model, if it has any."""
+        return coefficients_of(self.stored)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What is known of it, in words."""
-        noted, target = self.noted.get("training") or {}, self.schema.target
-        classes = [] if target is None else [str(label) for label in target.classes]
+        """Name and value of what the file records."""
+        noted, schema = self.stored.training, self.stored.schema
+        levels = {} if self.coefficients is None else self.coefficients.reference_levels
         found = [
-            ("Model", repr(self.model)),
-            ("Predicts", "" if target is None or target.name is None else target.name),
-            ("Classes", listed(classes, 10)),
-            ("Learned from", str(noted.get("data", ""))),
+            ("Model", repr(self.stored.model)),
+            ("Target", "" if schema.target is None else schema.target.name or ""),
+            ("Classes", listed(list(map(str, self.stored.classes)), 10)),
+            ("Training data", str(noted.get("data", ""))),
             ("Rows", f"{noted['rows']:,}" if isinstance(noted.get("rows"), int) else ""),
-            ("Columns", listed([column.name for column in self.schema.used], 20)),
-            ("Reference levels", listed([f"{k} = {level}" for k, level in self.reference_levels.items()], 20)),
+            ("Columns", listed([column.name for column in schema.used], 20)),
+            ("Reference levels", listed([f"{column} = {level}" for column, level in levels.items()], 20)),
         ]
         return [(name, value) for name, value in found if value]
 
-    @property
-    def reference_levels(self) -> dict[str, str]:
-        """What the coefficients of levels are compared with."""
-        return reference_levels(self.model, self.schema) if hasattr(self.model, "coef_") else {}
-
-    def coefficients(self) -> list[tuple[str, str, str]]:
-        """Column, class and coefficient; empty where the model has none."""
-        try:
-            rows = coefficient_table(self.model, list(self.schema.names)).rows
-        except DiscriminantError:
-            return []
-        return [(row.term, str(row.outcome), f"{row.estimate:.4g}") for row in rows]
-
-    def predict(self, source: Path, target: Path) -> dict[str, int]:
-        """Answers to the rows of a file."""
-        return write_predictions(self.model, self.schema, source, target)
+    def predict(self, source: Path, target: Path) -> WrittenPredictions:
+        """Write the predictions for the rows of a file."""
+        return write_predictions(self.stored, source, target)
 
     def code(self) -> tuple[str, str]:
-        """The same as Python and as a command."""
+        """The Python code and the command."""
         python = (
             f"from discriminant import load, open_table\n\nmodel = load({self.label!r})\n"
             "rows = open_table('new.csv', types=model.encoder_.schema_.types).read()\nprint(model.predict(rows))\n"
         )
         return python, shlex.join(["discriminant", "predict", self.label, "new.csv", "-o", "predictions.csv"])
-
-
-def write_predictions(model: Any, schema: Schema, source: Path, target: Path) -> dict[str, int]:
-    """Write the answers to the rows of a file as a CSV, and return how often each was given."""
-    table = open_table(open_source(source, source.name), types=schema.types)
-    found: Counter[str] = Counter()
-    with whole_file(target) as part:
-        writer: Any = None
-        for batch in table.batches():
-            X, report = schema.encode_batch(batch)
-            answers = _answers(model, schema.rows(X), report.kept, batch.num_rows)
-            found.update(filter(None, answers["prediction"].to_pylist()))
-            writer = writer or CSVWriter(str(part), answers.schema)
-            writer.write_table(without_formulas(answers, "quote"))
-        if writer is not None:
-            writer.close()
-    return dict(found)

@@ -1,8 +1,8 @@
-"""Files of the studio: a folder for each visitor, and which other paths may be opened.
+"""Files of the studio: a folder for each visitor, and the other paths that may be opened.
 
-A visitor is a signed cookie. What a visitor uploads is streamed into that visitor's own folder and nowhere else, up to
-a limit of bytes; a folder is deleted a day after its last use. A path that is typed is opened only where it lies, with
-links resolved, under a folder that the command line named.
+A visitor is identified by a signed cookie. Uploads are streamed into the visitor's own folder, up to a limit of bytes;
+a folder is deleted a day after its last use. A typed path is opened only if, with links resolved, it is in a folder of
+the command line.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from ..errors import InputError
 from ..results import listed, visible
 
-_DAY = 24 * 3600.0
-_MEGABYTE = 1 << 20
-#: Letters of a file's name that stay as they are; an ending says what a file is taken for.
-_ODD = re.compile(r"[^\w.\- '(),+&=@]+")
-_LONGEST_NAME = 120
+_DAY: Final = 24 * 3600.0
+_MEGABYTE: Final = 1 << 20
+#: Characters that are replaced in file names.
+_UNSAFE: Final = re.compile(r"[^\w.\- '(),+&=@]+")
+MAX_NAME_LENGTH: Final = 120
 
 
 def state_folder() -> Path:
-    """Where the studio keeps its files by default."""
+    """The default folder of the studio's files."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "discriminant" / "studio"
 
@@ -40,7 +41,7 @@ class Visitors:
     root: Path
     folders: Sequence[Path] = ()
     files: Sequence[Path] = ()
-    most_bytes: int = 200 * _MEGABYTE
+    max_upload_bytes: int = 200 * _MEGABYTE
     allowed: tuple[Path, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,7 +49,7 @@ class Visitors:
         object.__setattr__(self, "allowed", tuple(folder.resolve() for folder in self.folders))
 
     def secret(self) -> str:
-        """What cookies are signed with: kept, so that a visitor is known again after a restart."""
+        """The key that signs cookies; it is stored, to keep cookies valid after a restart."""
         path = self.root / "secret"
         try:
             with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
@@ -58,21 +59,21 @@ class Visitors:
         return path.read_text()
 
     def folder(self, visitor: str) -> Path:
-        """The folder of a visitor, used now; its name does not tell the cookie."""
+        """The folder of a visitor, marked as used; its name does not reveal the cookie."""
         path = self.root / "visitors" / hashlib.sha256(visitor.encode()).hexdigest()[:32]
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.utime(path)
         return path
 
     def delete_old(self, now: float | None = None) -> None:
-        """Delete the folders that nobody has used for a day."""
+        """Delete the folders that have not been used for a day."""
         oldest = (time.time() if now is None else now) - _DAY
         for path in (self.root / "visitors").glob("*"):
             if path.stat().st_mtime < oldest:
                 shutil.rmtree(path, ignore_errors=True)
 
     async def received(self, visitor: str, name: str, chunks: AsyncIterator[bytes]) -> Path:
-        """The file of an upload, in a new folder of that visitor; one that is too large leaves nothing behind."""
+        """Store an upload in a new folder of the visitor; a failed upload leaves nothing behind."""
         own = self.folder(visitor) / secrets.token_hex(8)
         own.mkdir(mode=0o700)
         path, size = own / safe_name(name), 0
@@ -80,7 +81,7 @@ class Visitors:
             with path.open("wb") as file:
                 async for chunk in chunks:
                     size += len(chunk)
-                    if size > self.most_bytes:
+                    if size > self.max_upload_bytes:
                         raise self.too_large()
                     file.write(chunk)
         except BaseException:
@@ -89,47 +90,49 @@ class Visitors:
         return path
 
     def too_large(self) -> InputError:
-        """What is said of an upload beyond the limit."""
-        size = f"{self.most_bytes / _MEGABYTE:,.3g} MB"
-        return InputError(f"Files of up to {size} can be uploaded; open larger ones by their path (--folder).")
+        """The error of an upload that exceeds the limit."""
+        size = f"{self.max_upload_bytes / _MEGABYTE:,.3g} MB"
+        return InputError(
+            f"The file exceeds the upload limit of {size}. Open it by its path (--folder), or raise --upload-limit."
+        )
 
     def uploaded(self, visitor: str, name: str) -> Path:
-        """A file that this visitor has uploaded, by what the upload was answered with."""
+        """An uploaded file of this visitor, by the name in the answer to the upload."""
         folder = self.folder(visitor).resolve()
         path = (folder / name).resolve()
         if not path.is_relative_to(folder) or not path.is_file():
-            raise InputError("This file is not there any more: upload it again.")
+            raise InputError("This file no longer exists. Upload it again.")
         return path
 
     def uploads(self, visitor: str, endings: Sequence[str]) -> list[Path]:
-        """What this visitor has uploaded with names that end so, the latest first."""
+        """The uploads of this visitor whose names have these endings, the latest first."""
         found = [path for path in self.folder(visitor).glob("*/*") if path.name.lower().endswith(tuple(endings))]
         return sorted(found, key=lambda path: -path.stat().st_mtime)
 
     def typed(self, text: str) -> Path:
-        """The file that a typed path names, if it may be opened."""
+        """The file at a typed path, if it may be opened."""
         try:
             path = Path(text.strip()).expanduser().resolve()
             is_file = path.is_file()
         except (OSError, RuntimeError, ValueError):
-            raise InputError("This is not the path of a file.") from None
+            raise InputError("This is not a valid path.") from None
         if path not in [file.resolve() for file in self.files] and not any(map(path.is_relative_to, self.allowed)):
             raise InputError(
-                f"Files under {listed(self.allowed)} can be opened by their path; upload others."
+                f"Only files in {listed(self.allowed)} can be opened by path. Upload this one."
                 if self.allowed
-                else "No folder was opened to this page: upload the file, or start the studio with --folder."
+                else "Files cannot be opened by path. Upload the file, or start the studio with --folder."
             )
         if not is_file:
-            raise InputError(f"There is no file {visible(path.name)} there.")
+            raise InputError(f"There is no file {visible(path.name)} in this folder.")
         return path
 
 
 def safe_name(name: str) -> str:
-    """The name of a file without folders or odd characters; its ending stays.
+    """The name of a file without folders and unsafe characters; its ending is kept.
 
     >>> safe_name("../../etc/pass<wd>.csv"), safe_name("rows (1).csv"), safe_name("...")
     ('pass_wd_.csv', 'rows (1).csv', 'file')
     """
-    last = _ODD.sub("_", name.replace("\\\\", "/").rsplit("/", 1)[-1]).strip(". ")
+    last = _UNSAFE.sub("_", name.replace("\\\\", "/").rsplit("/", 1)[-1]).strip(". ")
     stem, dot, ending = last.rpartition(".")
-    return f"{stem[:_LONGEST_NAME]}{dot}{ending[:12]}" if last else "file"
+    return f"{stem[:MAX_NAME_LENGTH]}{dot}{ending[:12]}" if last else "file"

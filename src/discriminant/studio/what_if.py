@@ -1,90 +1,84 @@
-"""What if: one row of the table, changed column by column; the decision in words, and what would turn it."""
+"""The What if tab: one row of the table with other values, its prediction, and the nearest changes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Set
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from nicegui import run, ui
+from nicegui.elements.mixins.value_element import ValueElement
+from nicegui.events import ValueChangeEventArguments
 
 from ..errors import DiscriminantError
+from ..results import listed
 from .frame import Latest, Work, report_html, table, text
 
 if TYPE_CHECKING:
-    from .table_work import Compared
+    from ..estimators.explanations import Contributions
+    from ..tables.column import Column
+    from ..workflow.exploring import DecidedRow, FittedInUse
 
-#: More columns are not laid out as controls; they keep the values of the row.
-_MOST_COLUMNS = 40
-_SHOWN_CHANGES = 8
-_FIRST_DAY = date(1970, 1, 1)
-#: What stands for a missing value among the levels of a control: no level of a file has this letter.
-_MISSING = "\0"
+Value = str | float | None
+#: Controls of a page; further columns keep the values of the row.
+MAX_CONTROLS: Final = 40
+SHOWN_CHANGES: Final = 8
+_FIRST_DAY: Final = date(1970, 1, 1)
+#: A remainder of contributions below this share of the score is rounding.
+NEGLIGIBLE: Final = 1e-6
+#: A missing value among the levels of a control; no level of a file contains this character.
+_MISSING: Final = "\0"
 
 
 class WhatIf:
-    """Controls for the values of a row, and what is decided for them."""
+    """Controls for the values of a row, and its prediction."""
 
-    def __init__(self, compared: Compared, name: str) -> None:
-        self.compared, self.name = compared, name
-        self.columns = compared.table.training.schema.used[:_MOST_COLUMNS]
-        self.controls: dict[str, Any] = {}
+    def __init__(self, in_use: FittedInUse) -> None:
+        self.in_use = in_use
+        self.columns = in_use.fitted.schema.used[:MAX_CONTROLS]
+        self.controls: dict[str, ValueElement] = {}
 
     def build(self) -> None:
-        """The controls on one side, the decision on the other."""
-        rows = self.compared.table.training.row_numbers
+        """Lay out the controls on one side and the prediction on the other."""
+        first = self.in_use.first_row
+        if self.in_use.decision is not None:
+            text(f"Decision: {self.in_use.decision}", "remark")
         with ui.element("div").classes("side"):
             with ui.element("div"):
-                row = ui.number("Row of the table", value=int(rows[0]), min=0, step=1, format="%d").props(
-                    "dense outlined"
-                )
+                row = ui.number("Row of the table", value=first, min=0, step=1, format="%d").props("dense outlined")
                 row.on_value_change(self._take)
-                self.work = Work("Deciding")
+                self.work = Work("Predicting")
                 with ui.element("div").classes("values"):
                     for column in self.columns:
-                        self.controls[column.name] = self._control(column)
-                text("Columns that may not change", tag="h3")
-                fixed = ui.select([column.name for column in self.columns], multiple=True, value=[]).props(
-                    "dense outlined"
-                )
-                fixed.props["aria-label"] = "Columns that may not change"
-                self.fixed = fixed
+                        self.controls[column.name] = _control(column)
+                text("Fixed columns", tag="h3")
+                names = [column.name for column in self.columns]
+                self.fixed = ui.select(names, multiple=True, value=[]).props("dense outlined")
+                self.fixed.props["aria-label"] = "Fixed columns"
             self.shown = ui.element("div").props("aria-live=polite")
         self._decide = Latest(self._decided)
-        self._set(int(rows[0]))
-        for control in (*self.controls.values(), fixed):
+        self._set(first)
+        for control in (*self.controls.values(), self.fixed):
             control.on_value_change(self._decide)
         ui.timer(0, self._decide, once=True)
 
-    def _control(self, column: Any) -> Any:
-        made: Any
-        missing = {_MISSING: "missing"} if column.missing_column else {}
-        if column.kind == "category":
-            made = ui.select({level: level for level in column.told_apart} | missing, label=column.name)
-        elif column.kind == "boolean":
-            made = ui.select({0: "no", 1: "yes"} | missing, label=column.name)
-        elif column.kind == "date":
-            made = ui.input(column.name).props("type=date stack-label")
-        else:
-            made = ui.number(column.name, step=_step(column))
-        return made.props("dense outlined")
-
-    def _take(self, event: Any) -> None:
-        place = self.compared.place_of_row(event.value)
-        if place is None:
-            self.work.fail(f"The table has no row {event.value} that was learned from.")
-            return
-        self.work.fail("")
-        self._set(event.value)
+    def _take(self, event: ValueChangeEventArguments) -> None:
+        is_known = self.in_use.place_of(event.value) is not None
+        self.work.fail("" if is_known else f"Row {event.value} is not in the training data. Enter another row number.")
+        if is_known:
+            self._set(event.value)
 
     def _set(self, row: int) -> None:
-        self.base = self.compared.coded_row(row)
-        self.values = self.compared.raw_values(self.base)
+        place = self.in_use.place_of(row)
+        assert place is not None
+        self.base = self.in_use.coded_row(place)
+        self.values = self.in_use.raw_values(self.base)
         for column in self.columns:
             self.controls[column.name].set_value(_shown(column, self.values[column.name]))
 
-    def _chosen(self, column: Any) -> Any:
-        """The value of a control; a day that is still the row's is the row's moment of it."""
+    def _chosen(self, column: Column) -> Value:
+        """The value of a control; a date that is still the row's keeps its time of day."""
         given, before = self.controls[column.name].value, self.values[column.name]
         if given == _shown(column, before):
             return before
@@ -94,69 +88,96 @@ class WhatIf:
 
     async def _decided(self) -> None:
         values = {column.name: self._chosen(column) for column in self.columns}
-        if any(values[column.name] is None and not column.missing_column for column in self.columns):
+        empty = [column.name for column in self.columns if values[column.name] is None and not column.missing_column]
+        if empty:
+            self.shown.clear()
+            with self.shown:
+                text(f"No prediction: give a value for {listed(empty, SHOWN_CHANGES)}.", "empty")
             return
-        fixed = list(self.fixed.value or ())
         try:
-            found = await run.io_bound(self.compared.what_if, self.name, self.base, values, fixed)
+            found = await run.io_bound(self.in_use.decided, self.base, values, list(self.fixed.value or ()))
         except DiscriminantError as error:
             self.work.fail(error)
             return
+        if found is None or self.shown.is_deleted:  # the server stops, or another model is shown
+            return
         self.shown.clear()
         with self.shown:
-            _decision(found, {column.name for column in self.columns if column.kind == "date"})
+            _prediction(found, {column.name for column in self.columns if column.kind == "date"})
 
 
-def _shown(column: Any, value: Any) -> Any:
-    """A value as its control takes it: days are dates, and a missing number is an empty field."""
+def _control(column: Column) -> ValueElement:
+    missing = {_MISSING: "missing"} if column.missing_column else {}
+    made: ValueElement
+    if column.kind == "category":
+        made = ui.select({level: level for level in column.distinct_levels} | missing, label=column.name)
+    elif column.kind == "boolean":
+        made = ui.select({0: "no", 1: "yes"} | missing, label=column.name)
+    elif column.kind == "date":
+        made = ui.input(column.name).props("type=date stack-label")
+    else:
+        mean = abs(column.mean or 0.0)
+        made = ui.number(column.name, step=10.0 ** (len(str(int(mean))) - 2) if mean >= 1 else None)
+    return made.props("dense outlined")
+
+
+def _shown(column: Column, value: Value) -> Value:
+    """A value as its control shows it: days as dates, and a missing number as an empty field."""
     if column.kind in ("category", "boolean"):
         return _MISSING if value is None else value
     return _day(value) if column.kind == "date" else value
 
 
-def _day(value: float | None) -> str:
-    """The date of a number of days since the first of 1970."""
-    return "" if value is None else (_FIRST_DAY + timedelta(days=math.floor(value))).isoformat()
+def _day(value: Value) -> str:
+    """The date that is a number of days after 1 January 1970."""
+    return "" if value is None else (_FIRST_DAY + timedelta(days=math.floor(float(value)))).isoformat()
 
 
-def _step(column: Any) -> float | None:
-    mean = abs(column.mean or 0.0)
-    return 10.0 ** (len(str(int(mean))) - 2) if mean >= 1 else None
+def _contributions(found: Contributions, written: Callable[[str, Value], str]) -> None:
+    """What the columns add to the score of an average row, up to the score of the row."""
+    largest, others = found.rows[:SHOWN_CHANGES], found.rows[SHOWN_CHANGES:]
+    rows = [("An average row", "", f"{found.lead_at_means:+.3g}")]
+    rows += [(row.column, written(row.column, row.value), f"{row.contribution:+.3g}") for row in largest]
+    # Contributions to a model that is not linear do not add up to its score.
+    rest = found.lead - found.lead_at_means - sum(row.contribution for row in largest)
+    if others or abs(rest) > NEGLIGIBLE * max(abs(found.lead), 1.0):
+        rows.append(("Other columns" if others else "Interactions", "", f"{rest:+.3g}"))
+    rows.append(("This row", "", f"{found.lead:+.3g}"))
+    text(f"Contributions to the {found.unit} of {found.label} vs {found.against}", tag="h3")
+    report_html(table(["Column", "Value", found.unit.capitalize()], rows, "Contributions of columns", 1))
 
 
-def _decision(found: Any, dates: set[str]) -> None:
-    """The decision in words, what speaks for it, and what would turn it."""
+def _prediction(found: DecidedRow, dates: Set[str]) -> None:
+    """The prediction with its reason, the contributions of the columns, and the nearest changes."""
 
-    def written(column: str, value: Any) -> str:
+    def written(column: str, value: Value) -> str:
         if value is None:
             return "missing"
         if column in dates:
             return _day(value)
         return f"{value:.4g}" if isinstance(value, float) else str(value)
 
-    text(f"Decided: {found.label}", "verdict", tag="h2")
-    if found.why:
-        text(found.why)
+    text(f"Prediction: {found.label}", "verdict", tag="h2")
+    if found.reason:
+        text(found.reason)
+    for name, (low, high) in found.outside.items():
+        ends = f"{written(name, low)} to {written(name, high)}"
+        text(f"{name} is outside the range of the training data, {ends}: the model extrapolates.", "warning")
     if found.contributions is not None:
-        rows = [
-            (row.column, written(row.column, row.value), f"{row.contribution:+.3g}") for row in found.contributions.rows
-        ]
-        head = f"for {found.contributions.label}"
-        text("What speaks for it", tag="h3")
-        report_html(table(["Column", "Value", head], rows[:_SHOWN_CHANGES], "Contributions of columns", 1))
-    text("What would turn it", tag="h3")
-    changes = found.changes
-    turning = [
+        _contributions(found.contributions, written)
+    text("Smallest changes that alter the prediction", tag="h3")
+    joint = found.changes.joint
+    rows = [
         (name, written(name, one.before[0]), written(name, one.after[0]), f"{one.distance:.2f}", str(one.label))
-        for name, one in ((one.columns[0], one) for one in changes.single[:_SHOWN_CHANGES])
+        for name, one in ((one.columns[0], one) for one in found.changes.single[:SHOWN_CHANGES])
     ]
-    if turning:
-        report_html(table(["Column alone", "Now", "From", "Distance", "Then"], turning, "Nearest changes", 4))
-        text("Distances are in standard deviations of the column; another level counts one.", "remark")
-    if changes.joint is not None:
+    if rows:
+        report_html(table(["Column", "Value", "New value", "Distance", "New prediction"], rows, "Smallest changes", 4))
+        text("One column changes at a time. Distance in standard deviations; a change of level counts as 1.", "remark")
+    if joint is not None:
         text(
-            f"All numbers together: {len(changes.joint.columns)} columns change by {changes.joint.distance:.2f} "
-            f"standard deviations in all, and the decision is {changes.joint.label}."
+            f"All numeric columns together: {len(joint.columns)} columns change by {joint.distance:.2f} standard "
+            f"deviations in total; the prediction is then {joint.label}."
         )
-    if not turning and changes.joint is None:
-        text("No change within the ranges of the columns that may change turns it.", "absent")
+    if not rows and joint is None:
+        text("No change within the ranges of these columns alters the prediction.", "empty")

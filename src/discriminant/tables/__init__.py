@@ -1,11 +1,18 @@
-"""Labelled tables in: reading files, and a schema that codes rows as numbers the same way every time."""
+"""Labelled tables: readers of all formats, and the schema that codes rows as numbers."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ..results import Finding
-from .delimited import MISSING_CODES, Dialect
-from .schema import Column, EncodingReport, Schema, Target
-from .sources import SparseBatch, TableReader, open_table
+from .column import Column
+from .dialect import MISSING_CODES, Dialect
+from .encoding_report import EncodingReport
+from .labels import Target
+from .readers import TableReader
+from .schema import Schema
+from .sources import open_table
+from .svmlight import SparseBatch
 from .training import TrainingTable, read_training
 
 if TYPE_CHECKING:
@@ -28,8 +35,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "TableEncoder":  # brings scikit-learn along, which takes as long to load as a large table to read
+def __getattr__(name: str) -> type[TableEncoder]:
+    if name == "TableEncoder":  # imports scikit-learn, which takes as long as reading a large table
         from .encoder import TableEncoder
 
         return TableEncoder

@@ -1,27 +1,26 @@
-"""Text that a spreadsheet takes for a formula and runs when it opens a CSV file, whatever quotes are around it.
+"""Text that spreadsheets execute as a formula when they open a CSV file, even if it is quoted.
 
-Such text begins with one of ``= + - @``, their wide forms, a tab or a carriage return (OWASP, "CSV injection"); numbers
-and lone signs, such as the class ``-``, are no formulas. An apostrophe before it makes it text for a spreadsheet, and
-another text for every other program: nobody but the user can know which is wanted.
+Such text begins with ``=``, ``+``, ``-`` or ``@``, their full-width forms, a tab or a carriage return (OWASP, "CSV
+injection"); numbers and single signs, such as the class ``-``, are no formulas. A leading apostrophe makes it text for
+a spreadsheet, but another text for every other program, so the user has to choose.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, Setting
+from .layouts import Values
 
-#: What may be done about such text.
+#: Treatments of formulas.
 CHOICES = ("refuse", "keep", "quote")
-_BEGINS = r"(?s)^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]."
+_START = r"(?s)^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]."
 _NUMBER = r"^[+-]?(\d[\d,. ]*|[.,]\d+)([eE][+-]?\d+)? ?%?$"
 
 
-def without_formulas(table: Any, formulas: str) -> Any:
-    """The table as it goes into a CSV file: formulas are refused, kept as they are, or begin with an apostrophe.
+def without_formulas(table: pa.Table, formulas: str) -> pa.Table:
+    """The table for a CSV file: formulas are refused, kept or quoted with an apostrophe.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"note": ["=1+1", "-1.5", "-"], "n": [-1, -2, -3]})
@@ -44,24 +43,23 @@ def without_formulas(table: Any, formulas: str) -> Any:
     return table
 
 
-def _formulas(column: Any) -> Any:
-    """Which cells are formulas."""
-    begins = pc.fill_null(pc.match_substring_regex(column, _BEGINS), False)
-    if not pc.any(begins).as_py():
-        return begins
-    return pc.and_not(begins, pc.fill_null(pc.match_substring_regex(column, _NUMBER), False))
+def _is_formula(column: Values) -> Values:
+    starts = pc.fill_null(pc.match_substring_regex(column, _START), False)
+    if not pc.any(starts).as_py():
+        return starts
+    return pc.and_not(starts, pc.fill_null(pc.match_substring_regex(column, _NUMBER), False))
 
 
-def _quoted(column: Any) -> Any:
-    return pc.if_else(_formulas(column), pc.binary_join_element_wise("'", column, ""), column)
+def _quoted(column: Values) -> Values:
+    return pc.if_else(_is_formula(column), pc.binary_join_element_wise("'", column, ""), column)
 
 
-def _refuse(what: str, column: Any) -> None:
-    first = pc.index(_formulas(column), True).as_py()
+def _refuse(what: str, column: Values) -> None:
+    first = pc.index(_is_formula(column), True).as_py()
     if first >= 0:
-        words = f"{what} has text that a spreadsheet would run as a formula: {column[first].as_py()[:60]!r}. Choose "
+        message = f"{what} has text that a spreadsheet would execute: {column[first].as_py()[:60]!r}. Choose "
         keep, quote = Setting("formulas", "keep"), Setting("formulas", "quote")
         raise InputError(
-            words, keep, " to write such cells as they are, for other programs, or ", quote,
-            " to put an apostrophe before them, for spreadsheets; Parquet and Arrow files hold them as they are.",
+            message, keep, " to write such text unchanged, or ", quote,
+            " to add an apostrophe for spreadsheets; Parquet and Arrow files store it unchanged.",
         )  # fmt: skip

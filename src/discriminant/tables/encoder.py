@@ -2,58 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arrays import Array
-from ..data import Source, as_table, check_choice, encode_labels
+from ..arrays import Array, MatrixLike
+from ..data import Rows, as_table, check_choice, encode_labels, is_sparse, is_streamed
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
-from .delimited import MISSING_CODES
+from .column import Coding, Policy
+from .dialect import MISSING_CODES
 from .facts import TableFacts
-from .schema import Coding, Policy, Schema
-from .sources import as_arrow
-from .training import ColumnLearner, LearningOptions, TrainingTable
+from .layouts import as_arrow
+from .learning import ColumnLearner, LearningOptions
+from .schema import Schema
+from .training import TrainingTable
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from scipy.sparse import csr_matrix
+
+    from ..data import StreamedRows
+
+    #: A table in memory, or a dataset.
+    TableLike: TypeAlias = "MatrixLike | StreamedRows"
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Codes mixed tables as numbers: a column for each level of a category, missing values marked.
+    """Code mixed tables as numbers: one column per level of a category, indicators of missing values.
 
     Parameters
     ----------
     missing : {"indicator", "refuse"}, default="indicator"
-        Missing numbers become the mean, and a column more marks them; missing categories are a level of their own. Or
-        refuse them.
+        Impute missing numbers with the mean and add an indicator column, with missing categories as a level of their
+        own. Or refuse missing values.
     drop : list of str, optional
-        Columns to leave out.
+        Columns to drop.
     types : dict, optional
-        What columns are: ``"number"``, ``"category"`` or ``"boolean"``.
+        Types of columns: ``"number"``, ``"category"`` or ``"boolean"``.
     max_levels : int, default=50
-        A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
+        Levels of a category that are coded, the most frequent ones; the others are pooled as ``(other)``.
     rare : int, default=5
-        What fewer rows than this have is not learned from, see `read_training`; 1 keeps everything.
+        Least number of rows of what is coded, see `read_training`; 1 codes everything.
     coding : {"reference", "full"}, default="reference"
-        Which levels have a column: all but the most frequent, for models without a penalty; all for models with one.
+        Which levels have a coded column: all but the most frequent, for models without a penalty; or all, for models
+        with a penalty.
 
     Attributes
     ----------
     schema_ : Schema
-        What was decided about each column.
+        The type and coding of each column.
     findings_ : tuple of Finding
-        Columns that were left out, and what else is worth knowing.
+        Dropped columns and other data issues.
     n_features_in_, feature_names_in_
         The columns of the table.
 
     See Also
     --------
     read_training : Reads and codes a labelled table in one call.
-    Schema : What was learned, with a method that codes rows in batches.
+    Schema : The learned coding, with a method that codes rows in batches.
 
     Examples
     --------
@@ -74,12 +87,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        missing: str = "indicator",
-        drop: Any = None,
-        types: Any = None,
+        missing: Policy = "indicator",
+        drop: Sequence[str] | None = None,
+        types: Mapping[str, str] | None = None,
         max_levels: int = 50,
         rare: int = 5,
-        coding: str = "reference",
+        coding: Coding = "reference",
     ) -> None:
         self.missing = missing
         self.drop = drop
@@ -88,47 +101,46 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.rare = rare
         self.coding = coding
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what the columns are.
+    def fit(self, X: TableLike, y: ArrayLike | None = None) -> Self:
+        """Learn the types and coding of the columns.
 
         Parameters
         ----------
         X : frame or array-like of shape (n_rows, n_columns), or dataset
-            The training table. A dataset (`open_dataset`) is read once; which columns give its labels away is not
-            looked for.
+            The training table. A dataset (`open_dataset`) is read once, and its columns are not checked for leakage.
         y : array-like of shape (n_rows,), optional
-            Class labels; with them, columns that give the label away are found.
+            Class labels, to check the columns for leakage.
 
         Returns
         -------
         self
         """
         check_choice("missing", self.missing, ("indicator", "refuse"))
-        policy, coding = cast("Policy", self.missing), cast("Coding", self.coding)
-        options = LearningOptions(policy, self.drop or (), self.types or {}, self.max_levels, self.rare, coding=coding)
-        if isinstance(X, Source):
+        options = LearningOptions(
+            self.missing, self.drop or (), self.types or {}, self.max_levels, self.rare, coding=self.coding
+        )
+        if is_streamed(X):
             learned = X.learned(options)
             self.schema_, self.findings_ = learned.schema, learned.findings
             self.feature_names_in_ = np.array([column.name for column in learned.schema.columns], dtype=object)
             self.n_features_in_ = len(self.feature_names_in_)
             return self
-        data = _arrow_of(X)
+        data = _as_arrow_table(X)
         labels = np.asarray(y)
-        continuous = labels.dtype.kind == "f" and bool(np.any(np.mod(labels, 1) != 0))
-        classes = None if y is None or continuous else encode_labels(y, data.num_rows)[1]
+        is_continuous = labels.dtype.kind == "f" and bool(np.any(np.mod(labels, 1) != 0))
+        classes = None if y is None or is_continuous else encode_labels(y, data.num_rows)[1]
         learner = ColumnLearner(TableFacts(data, (), classes, None), (), options)
         for name in (*options.drop, *options.types):
             if name not in data.column_names:
-                raise ColumnError(f"There is no column {name!r}.{suggestion(str(name), data.column_names)}")
-        columns = learner.learn(data.column_names)
-        schema = Schema(columns, None, policy, MISSING_CODES)
+                raise ColumnError(f"X has no column {name!r}.{suggestion(str(name), data.column_names)}")
+        schema = Schema(learner.learn(data.column_names), None, self.missing, MISSING_CODES)
         if self.missing == "refuse":
             schema.encode_batch(data)
         self._check_columns(X, reset=True)
@@ -137,35 +149,35 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def of_training(cls, training: TrainingTable) -> Self:
-        """The encoder that codes rows as a training table was; rows with gaps that were left out there are refused.
+        """The encoder with the coding of a training table; incomplete rows, which were dropped there, are refused.
 
         Parameters
         ----------
         training : TrainingTable
-            What `read_training` gave.
+            The result of `read_training`.
 
         Returns
         -------
         TableEncoder
-            Fitted, to the columns that are used.
+            Fitted to the used columns.
         """
         return cls.of_schema(training.schema, training.findings)
 
     @classmethod
     def of_schema(cls, schema: Schema, findings: tuple[Finding, ...] = ()) -> Self:
-        """The encoder that codes rows as a schema says; rows with gaps that were left out in training are refused.
+        """The encoder with the coding of a schema; incomplete rows, which were dropped in training, are refused.
 
         Parameters
         ----------
         schema : Schema
             Of a training table, or of a model file.
         findings : tuple of Finding, default=()
-            What was found in that table.
+            The findings about that table.
 
         Returns
         -------
         TableEncoder
-            Fitted, to the columns that are used.
+            Fitted to the used columns.
         """
         used = schema.used
         policy: Policy = "indicator" if schema.missing == "indicator" else "refuse"
@@ -175,8 +187,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         made.feature_names_in_ = np.array([column.name for column in used], dtype=object)
         return made
 
-    def transform(self, X: Any) -> Any:
-        """The rows as numbers; levels and gaps that training had not are treated as the schema says, with a warning.
+    def transform(self, X: TableLike) -> Array | csr_matrix | StreamedRows:
+        """The coded rows; unseen levels and new missing values are coded by the schema, with a warning.
 
         Parameters
         ----------
@@ -186,13 +198,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         array or CSR matrix of shape (n_rows, n_coded), or dataset
-            Of a dataset one that codes its rows when they are read; what differs from training there is not told.
+            A dataset is coded while it is read, without warnings.
         """
         rows = self.rows(X)
-        return rows if isinstance(rows, Source) else rows.values
+        return rows if is_streamed(rows) else rows.values  # type: ignore[union-attr]
 
-    def rows(self, X: Any) -> Any:
-        """The same as `Rows`, which know the names of the coded columns, and which are marks of levels or redundant.
+    def rows(self, X: TableLike) -> Rows | StreamedRows:
+        """The coded rows as `Rows`, with the names of the coded columns, and which are indicators or redundant.
 
         Parameters
         ----------
@@ -204,22 +216,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Rows
         """
         check_is_fitted(self)
-        if isinstance(X, Source):
+        if is_streamed(X):
             return X.coded(self.schema_)
-        data = _arrow_of(X)
+        data = _as_arrow_table(X)
         self._check_columns(X, reset=False)
         coded, report = self.schema_.encode_batch(data)
         if report.unseen or report.unread or report.new_missing:
-            warn(f"Not as in training: {report.describe()}.", DiscriminantWarning)
+            warn(f"The data differ from the training data: {report.describe()}.", DiscriminantWarning)
         return self.schema_.rows(coded)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Array:
         """The names of the coded columns.
 
         Parameters
         ----------
         input_features : list of str, optional
-            If given, the names of the training columns in their order.
+            If given, it must be the training columns in their order.
 
         Returns
         -------
@@ -229,10 +241,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if input_features is not None:
             known = [column.name for column in self.schema_.columns]
             if list(input_features) != known:
-                raise ColumnError(f"input_features is not equal to the columns of the training table, {known[:10]}.")
+                raise ColumnError(f"input_features must be the columns of the training table, {known[:10]}.")
         return np.array(self.schema_.names, dtype=object)
 
-    def _check_columns(self, X: Any, reset: bool) -> None:
+    def _check_columns(self, X: TableLike, reset: bool) -> None:
         try:
             validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
         except TypeError as error:
@@ -241,15 +253,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ColumnError(f"{error}\nGive the columns of the training table.") from error
 
 
-def _arrow_of(X: Any) -> Any:
+def _as_arrow_table(X: TableLike) -> pa.Table:
     """A frame, array or list of rows as a pyarrow table."""
-    if sp.issparse(X):
-        raise DtypeError("Sparse data was passed, and a table of columns is needed. Use X.toarray().")
+    if is_sparse(X):
+        raise DtypeError("X is sparse. Expected a table of columns: use X.toarray().")
     table = as_table(X)
     if not isinstance(table, np.ndarray):
         return as_arrow(table)
     try:
         columns = {f"x{j}": pa.array(table[:, j], from_pandas=True) for j in range(table.shape[1])}
     except (pa.ArrowException, TypeError) as error:
-        raise DtypeError(f"A column of X mixes types: argument must be a string or a number. {error}") from error
+        # scikit-learn's estimator checks require the words of the last part.
+        raise DtypeError(f"A column of X mixes types: {error}. argument must be a string or a number") from error
     return pa.table(columns)

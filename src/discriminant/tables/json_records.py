@@ -1,164 +1,120 @@
-"""JSON: an array of objects, objects one after the other (JSON lines), or one object of columns.
+"""JSON tables: an array of objects, one object per line, or one object of columns.
 
-Objects are taken from the text one by one, so that only one of them is in memory; an object of columns is one whole.
+Objects are decoded one by one with the standard library. Arrow's reader supports lines only, refuses columns of mixed
+types, converts some text to dates, and loses digits of integers above 2**63.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import chain
-from typing import Any
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, Final
 
 from ..errors import InputError, Setting
 from ..results import quoted
-from .records import Records
-from .sources import InputFile, marked_encoding
+from .dialect import MAX_COLUMNS
+from .files import InputFile, encoding_of_bytes
+from .readers import ColumnOptions
+from .records import RecordReader
 
-_CHUNK = 1 << 20
-_MOST_COLUMNS = 100_000
-#: A word or number that is cut is an error as near to the end of the text as this.
-_LONGEST_WORD = 16
-_SPACE = re.compile(r"[\s\x1e]*")
-_EXPECTED = 'Expected an array of objects such as [{"a": 1}, {"a": 2}], or one object in each line.'
+_SPACE: Final = re.compile(r"[\s\x1e]*")
+_EXPECTED: Final = 'Expected an array of objects such as [{"a": 1}, {"a": 2}], or one object per line.'
 
 
-def json_records(file: InputFile, encoding: str | None) -> Records:
-    """The records of a file: every name that some object has is a column."""
-    objects = partial(_objects, file, encoding)
+def open_json(file: InputFile, encoding: str | None, codes: tuple[str, ...], columns: ColumnOptions) -> RecordReader:
+    """The table of a JSON file; every name in any of its objects is a column."""
     names: dict[str, None] = {}
-    for record in objects():
+    for record in _records(file, encoding):
         names.update(dict.fromkeys(record))
-        if len(names) > _MOST_COLUMNS:
+        if len(names) > MAX_COLUMNS:
             raise InputError(
-                f"The objects of {file.label} have more than {_MOST_COLUMNS:,} different names. Records should have "
-                "the same ones: is it JSON of another kind?"
+                f"The objects of {file.label} have more than {MAX_COLUMNS:,} different names. Expected records with "
+                "the same names: check the structure of the file."
             )
     if not names:
-        raise InputError(f"{file.label} is JSON without any record. {_EXPECTED}")
-    return Records(chain([list(names)], ([*map(record.get, names)] for record in objects())), "JSON records")
+        raise InputError(f"{file.label} is JSON without records. {_EXPECTED}")
+
+    def rows() -> Iterator[list[Any]]:
+        return ([*map(record.get, names)] for record in _records(file, encoding))
+
+    return RecordReader(file, list(names), columns, codes, "JSON records", rows)
 
 
-def _objects(file: InputFile, encoding: str | None) -> Iterator[dict[str, Any]]:
-    with file.plainly("read as JSON"), file.open() as stream:
-        known = encoding or marked_encoding(stream.read(2048)) or "utf-8"
-    with file.plainly("read as JSON"), file.open() as stream:
+def _records(file: InputFile, encoding: str | None) -> Iterator[dict[str, Any]]:
+    """The records of a file; other values are refused by number."""
+    with file.input_errors("read as JSON"), file.open() as stream:
+        content = stream.read()
+        used = encoding or encoding_of_bytes(content) or "utf-8"
         try:
-            values = _Text(io.TextIOWrapper(stream, known), file.label).records()
-            for number, value in enumerate(values):
-                if not isinstance(value, dict):
-                    raise InputError(f"Record {number} of {file.label} is {_kind(value)}, not an object. {_EXPECTED}")
-                yield value
+            text = content.decode(used)
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"{file.label} is not written in {known}: {error}. Save it as UTF-8, or give its ",
-                Setting("encoding"),
-                ".",
-            ) from error
+            message = f"{file.label} is not encoded in {used}: {error}. Save it as UTF-8, or give its "
+            raise InputError(message, Setting("encoding"), ".") from error
+        values = _values(text, file.label)
+        first = list(islice(values, 2))
+        if len(first) == 1 and isinstance(first[0], dict) and not text.lstrip().startswith("["):
+            first = _records_of_object(first[0], file.label)
+        for number, value in enumerate(chain(first, values)):
+            if not isinstance(value, dict):
+                kinds = {list: "an array", str: "text", type(None): "null", bool: "a Boolean"}
+                kind = kinds.get(type(value), "a number")
+                raise InputError(f"Record {number} of {file.label} is {kind}, not an object. {_EXPECTED}")
+            yield value
 
 
-def _kind(value: Any) -> str:
-    kinds = {list: "an array", str: "text", type(None): "null", bool: "true or false"}
-    return kinds.get(type(value), "a number")
+def _records_of_object(found: dict[str, Any], label: str) -> list[Any]:
+    """The records of a file that is one object: a record, columns, or an object with one array of records."""
+    arrays = [value for value in found.values() if isinstance(value, list) and value]
+    records = [value for value in arrays if all(isinstance(each, dict) for each in value)]
+    if len(records) == 1:
+        return records[0]
+    columns = [value for value in found.values() if isinstance(value, (list, dict))]
+    if not columns:
+        return [found]
+    index = {len(value) if isinstance(value, list) else tuple(value) for value in columns}
+    if len(columns) < len(found) or len(index) > 1:
+        raise InputError(
+            f"{label} is one JSON object with {quoted(found, 4)}, which is neither a record nor columns of equal "
+            f"length. {_EXPECTED}"
+        )
+    values = [value if isinstance(value, list) else [*value.values()] for value in columns]
+    return [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-class _Text:
-    """Text of which as much is in memory as the value that is read next takes."""
+def _values(text: str, label: str) -> Iterator[Any]:
+    """The elements of a JSON array, or the values of a text with one value after the other."""
+    decoder = json.JSONDecoder(object_pairs_hook=_as_dict)
 
-    def __init__(self, stream: io.TextIOWrapper, label: str) -> None:
-        self._stream = stream
-        self._label = label
-        self._text, self._place, self._line = "", 0, 1
-        self._decode: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(
-            object_pairs_hook=self._object
-        ).raw_decode
+    def skip_space(place: int) -> int:
+        found = _SPACE.match(text, place)
+        return place if found is None else found.end()
 
-    def records(self) -> Iterator[Any]:
-        """What should be objects: the elements of an array, values one after the other, or the rows of columns."""
-        if self._next() == "[":
-            yield from self._elements()
-        else:
-            first = self._value()
-            if not self._next() and isinstance(first, dict):
-                yield from self._of_one(first)
-                return
-            yield first
-        while self._next():
-            yield self._value()
+    def syntax_error(reason: str, place: int) -> InputError:
+        line, excerpt = 1 + text.count("\n", 0, place), text[place : place + 40]
+        return InputError(f"{label} is not valid JSON: {reason} in line {line:,}, at {excerpt!r}. {_EXPECTED}")
 
-    def _elements(self) -> Iterator[Any]:
-        self._place += 1
-        sign = self._next()
-        while sign != "]":
-            yield self._value()
-            sign = self._next()
-            if sign not in (",", "]"):
-                raise self._error("expected a comma or the end of the array")
-            self._place += sign == ","
-        self._place += 1
-
-    def _of_one(self, found: dict[str, Any]) -> Iterator[Any]:
-        """The only object of a file: a record, columns, or something with an array of records in it."""
-        inside = [name for name, value in found.items() if isinstance(value, list) and value]
-        records = [name for name in inside if all(isinstance(each, dict) for each in found[name])]
-        columns = [value if isinstance(value, list) else [*value.values()] for value in found.values() if _many(value)]
-        rows = {len(value) if isinstance(value, list) else tuple(value) for value in found.values() if _many(value)}
-        if len(records) == 1:
-            yield from found[records[0]]
-        elif not columns:
-            yield found
-        elif len(columns) < len(found) or len(rows) > 1:
-            raise InputError(
-                f"{self._label} is one JSON object of {quoted(found, 4)}, but neither a record nor columns of the "
-                f"same rows. {_EXPECTED}"
-            )
-        else:
-            yield from (dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True))
-
-    def _next(self) -> str:
-        """The next sign that is no space, or nothing at the end."""
-        while True:
-            self._place = _SPACE.match(self._text, self._place).end()  # type: ignore[union-attr]
-            if self._place < len(self._text) or not self._more():
-                return self._text[self._place : self._place + 1]
-
-    def _value(self) -> Any:
-        self._next()
-        while True:
-            try:
-                found, self._place = self._decode(self._text, self._place)
-                return found
-            except json.JSONDecodeError as error:
-                cut = error.pos > len(self._text) - _LONGEST_WORD or error.msg.startswith("Unterminated string")
-                beyond = error.pos - self._place
-                if not cut or not self._more():
-                    self._place += beyond
-                    raise self._error(error.msg) from error
-            except RecursionError as error:
-                raise self._error("values are nested too deeply") from error
-
-    def _more(self) -> bool:
-        """Read on: as much as there is already, so that a long value is not looked at again and again."""
-        self._line += self._text.count("\n", 0, self._place)
-        rest = self._text[self._place :]
-        more = self._stream.read(max(_CHUNK, len(rest)))
-        self._text, self._place = rest + more, 0
-        return bool(more)
-
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise self._error("an object has the same name twice")
-        return found
-
-    def _error(self, reason: str) -> InputError:
-        line = self._line + self._text.count("\n", 0, self._place)
-        near = self._text[self._place : self._place + 40]
-        return InputError(f"{self._label} is not whole JSON: {reason} in line {line:,}, at {near!r}. {_EXPECTED}")
+    place = skip_space(0)
+    is_array = text.startswith("[", place)
+    place = skip_space(place + is_array)
+    while place < len(text) and not (is_array and text[place] == "]"):
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            reason = "values are nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise syntax_error(getattr(error, "msg", reason), getattr(error, "pos", place)) from error
+        yield value
+        place = skip_space(end)
+        if is_array and not text.startswith((",", "]"), place):
+            raise syntax_error("expected a comma or the end of the array", place)
+        place = skip_space(place + 1) if is_array and text[place] == "," else place
+    if is_array and not (text.startswith("]", place) and skip_space(place + 1) == len(text)):
+        raise syntax_error("expected the end of the array and of the text", place)
 
 
-def _many(value: Any) -> bool:
-    return isinstance(value, (list, dict))
+def _as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"an object has a duplicate name among {quoted(found, 4)}")
+    return found

@@ -1,112 +1,73 @@
-"""Records of values: workbooks, JSON and SQLite have no types by column, just as text has none.
+"""Tables of Python records: workbooks, JSON and SQLite have a type per value, not per column.
 
-So they are written as delimited text of one dialect to a temporary file, and read as that is: what a column is, what
-stands for a missing value and what is done about a contradiction far down is then the same whatever a table came in.
-Numbers are written with all their digits. Only one record is in memory at a time, but for workbooks.
+A column has the type of its values, or is text if they have several types. Only one batch of records is held as Python
+objects at a time.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from itertools import islice
+from typing import Any, TypeAlias
 
-from .delimited import DelimitedReader, Dialect, DialectOptions, find_dialect
-from .sources import FORMATS, ColumnOptions, InputFile, TableReader, spooled
+import pyarrow as pa
 
-_DAY = timedelta(days=1)
-_NESTED, _BYTES = "lists or objects", "binary data"
+from .files import InputFile
+from .layouts import LARGE_INTEGER, concatenated
+from .readers import BATCH_ROWS, ColumnOptions, TableReader
 
-
-@dataclass(frozen=True)
-class Records:
-    """The records of a table, the first of them its names, if it has any; and what was read, in words."""
-
-    rows: Iterable[Sequence[Any]]
-    words: str
-    header: bool | None = True
+Rows: TypeAlias = Iterator[Sequence[Any]]
 
 
-def open_records(file: InputFile, table: str | None, dialect: DialectOptions, columns: ColumnOptions) -> TableReader:
-    """The table of a file whose content is records."""
-    if file.format == "workbook":
-        from .workbooks import sheet_records
-
-        dialect.refuse_for(FORMATS[file.format][0], "header", "missing_codes")
-        found = sheet_records(file, table, dialect.header)
-    elif file.format == "json":
-        from .json_records import json_records
-
-        dialect.refuse_for("JSON", "encoding", "missing_codes")
-        found = json_records(file, dialect.encoding)
-    else:
-        from .databases import sqlite_records
-
-        dialect.refuse_for(FORMATS[file.format][0], "missing_codes")
-        found = sqlite_records(file, table)
-    return _reader(file, found, dialect, columns)
-
-
-def _reader(file: InputFile, records: Records, dialect: DialectOptions, columns: ColumnOptions) -> RecordReader:
-    writer = _Writer()
-    text = spooled(lambda out: writer.write(records.rows, out), file.label, file, "text")
-    asked = replace(dialect, delimiter=",", encoding="utf-8", quote='"', decimal=".", header=records.header)
-    sample, whole = text.sample()
-    found = find_dialect(sample, whole, asked, known={*columns.wanted, *columns.types}, label=file.label)
-    return RecordReader(text, found, columns, records.words, writer.kinds)
-
-
-class _Writer:
-    """Writes records as delimited text, and keeps which types of values each column has below the first record."""
-
-    def __init__(self) -> None:
-        self.kinds: list[set[type]] = []
-
-    def write(self, rows: Iterable[Sequence[Any]], out: Any) -> None:
-        text = io.TextIOWrapper(out, "utf-8", newline="", write_through=False)
-        writer = csv.writer(text, lineterminator="\n")
-        for row in rows:
-            if not self.kinds:
-                self.kinds = [set() for _ in row]
-            else:
-                for kinds, value in zip(self.kinds, row, strict=True):
-                    kinds.add(type(value))
-            writer.writerow(map(_written, row))
-        text.detach()
-
-
-def _written(value: Any) -> Any:
-    """A value as text; numbers keep all their digits, dates are written by ISO 8601."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, bytes):
-        return value.hex()
-    return value / _DAY if isinstance(value, timedelta) else value
-
-
-class RecordReader(DelimitedReader):
-    """Records that were written as text."""
+class RecordReader(TableReader):
+    """The table of the records that each call of ``rows`` yields; ``description`` is the format in words."""
 
     def __init__(
-        self, text: InputFile, dialect: Dialect, columns: ColumnOptions, words: str, kinds: Sequence[set[type]]
-    ) -> None:
-        super().__init__(text, dialect, columns, "refuse", fixed=True)
-        self._words = words
-        named = dict(zip(dialect.names, kinds, strict=True))
-        self.stored_as_text = frozenset(name for name, own in named.items() if own - {type(None)} == {str})
-        self.unusable = {
-            name: _BYTES if bytes in own else _NESTED for name, own in named.items() if own & {list, dict, bytes}
-        }
+        self, source: InputFile, names: Sequence[str], columns: ColumnOptions, codes: tuple[str, ...],
+        description: str, rows: Callable[[], Rows],
+    ) -> None:  # fmt: skip
+        super().__init__(source.label, names, columns, source)
+        self.missing_codes = codes
+        self._names, self._description, self._rows = tuple(names), description, rows
 
     @property
     def read_as(self) -> str:
-        codes = [code for code in self.dialect.seen if code]
-        missing = f", missing values also written {', '.join(map(repr, codes))}" if codes else ""
-        header = "" if self.dialect.header else ", no header"
-        return f"{self._words}, {len(self.dialect.names)} columns{header}{missing}"
+        return f"{self._description}, {len(self._names)} columns"
+
+    def _stream(self) -> Iterator[pa.Table]:
+        rows = self._rows()
+        while batch := list(islice(rows, BATCH_ROWS)):
+            values = zip(self._names, zip(*batch, strict=True), strict=True)
+            yield pa.table({name: as_array(own) for name, own in values if name in self.columns})
+
+    def _read(self) -> pa.Table:
+        parts = list(self._stream())
+        return concatenated(parts) if parts else pa.table({name: pa.nulls(0) for name in self.columns})
+
+
+def as_array(values: Sequence[Any]) -> pa.Array:
+    """The values as an Arrow array of their type, or of text if they have several types.
+
+    >>> as_array([1, None, 2.5]).type, as_array([1, "x", 2.0]).to_pylist()
+    (DataType(double), ['1', 'x', '2'])
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {date, datetime}:
+        values = [datetime(v.year, v.month, v.day) if type(v) is date else v for v in values]
+        kinds = {datetime}
+    elif kinds == {int, float}:
+        values = [None if value is None else float(value) for value in values]
+        kinds = {float}
+    for arrow_type in (None, LARGE_INTEGER) if kinds == {int} else (None,) if len(kinds) < 2 else ():
+        with suppress(OverflowError, pa.ArrowException):
+            return pa.array(values, arrow_type, from_pandas=True)
+    return pa.array([None if value is None else _as_text(value) for value in values])
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, (bool, list, dict)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

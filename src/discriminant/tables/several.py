@@ -1,4 +1,4 @@
-"""Several files that are one table: their rows one after the other, under the columns of the first."""
+"""Several files read as one table: their rows concatenated under the columns of the first."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from ..errors import ColumnError
 from ..results import Finding, quoted
-from .sources import ColumnOptions, TableReader, is_text
+from .layouts import common_types, concatenated, is_text
+from .readers import ColumnOptions, TableReader
 
-#: Opens one of the files; types say what columns are to be read as.
-Opening = Callable[[str, Mapping[str, str]], TableReader]
+#: Opens one of the files with declared types of columns.
+Opening: TypeAlias = Callable[[str, Mapping[str, str]], TableReader]
 
 
 class SeveralTables(TableReader):
@@ -26,24 +27,19 @@ class SeveralTables(TableReader):
         self._tables = [opening(path, {}) for path in paths]
         first = self._tables[0]
         for table in self._tables:
-            absent = [name for name in first.columns if name not in table.columns]
-            absent_first = [name for name in table.columns if name not in first.columns]
-            if absent or absent_first:
-                lacks, has, names = (table, first, absent) if absent else (first, table, absent_first)
-                raise ColumnError(
-                    f"{lacks.label} has no column {quoted(names, 5)}, which {has.label} has. Give files of the same "
-                    "columns."
-                )
+            for one, other in ((table, first), (first, table)):
+                missing = [name for name in other.columns if name not in one.columns]
+                if missing:
+                    raise ColumnError(
+                        f"{one.label} has no column {quoted(missing, 5)}, but {other.label} has. Give files with the "
+                        "same columns."
+                    )
         label = f"{first.label} and {len(paths) - 1} more"
         super().__init__(label, first.columns, ColumnOptions(first.target, None, first.types))
-        self.dialect, self.unusable = first.dialect, first.unusable
-        self.stored_as_text = frozenset.intersection(*(table.stored_as_text for table in self._tables))
+        self.dialect = first.dialect
+        self.missing_codes, self.decimal = first.missing_codes, first.decimal
         counts = [table.n_rows for table in self._tables]
         self.n_rows = None if None in counts else sum(counts)  # type: ignore[arg-type]
-
-    @property
-    def skipped(self) -> int:
-        return sum(table.skipped for table in self._tables)
 
     @property
     def read_as(self) -> str:
@@ -55,37 +51,30 @@ class SeveralTables(TableReader):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of those of the files."""
+        """The SHA-256 of the fingerprints of the files."""
         return hashlib.sha256("\n".join(table.fingerprint for table in self._tables).encode()).hexdigest()
 
-    def _read(self) -> Any:
+    def _read(self) -> pa.Table:
         parts = [table.read().select(list(self.columns)) for table in self._tables]
-        kinds = {name: [part.schema.field(name).type for part in parts] for name in self.columns}
-        mixed = [
-            name
-            for name, own in kinds.items()
-            if len({is_text(kind) for kind in own if not pa.types.is_null(kind)}) > 1
-        ]
+        text = [name for name, kind in common_types(parts).items() if is_text(kind)]
         for number, part in enumerate(parts):
-            again = [name for name in mixed if not is_text(part.schema.field(name).type)]
-            if again:
-                self._tables[number] = self._opening(self._paths[number], dict.fromkeys(again, "category"))
+            if typed := _typed_columns(part, text):
+                self._tables[number] = self._opening(self._paths[number], dict.fromkeys(typed, "category"))
                 parts[number] = self._tables[number].read().select(list(self.columns))
-        try:
-            return pa.concat_tables([_plain(part, kinds) for part in parts], promote_options="permissive")
-        except pa.ArrowException as error:
-            raise ColumnError(
-                f"The files of {self.label} have columns of other types: {error}. Use one type."
-            ) from error
+                if typed := _typed_columns(parts[number], text):
+                    raise ColumnError(
+                        f"Column {typed[0]!r} of {self.label} has different types: "
+                        f"{parts[number].schema.field(typed[0]).type} in {self._tables[number].label}. Give it one "
+                        "type in all files."
+                    )
+        return concatenated(parts)
 
-    def _stream(self) -> Iterator[Any]:
+    def _stream(self) -> Iterator[pa.Table]:
         for table in self._tables:
             yield from (batch.select(list(self.columns)) for batch in table.batches())
 
 
-def _plain(part: Any, kinds: Mapping[str, Sequence[Any]]) -> Any:
-    """A table with texts instead of codes of texts, where files have different types."""
-    for place, name in enumerate(part.column_names):
-        if len(set(map(str, kinds[name]))) > 1 and pa.types.is_dictionary(part.schema.field(name).type):
-            part = part.set_column(place, name, part[name].cast(pa.string()))
-    return part
+def _typed_columns(part: pa.Table, names: Sequence[str]) -> list[str]:
+    """Those of the columns that are neither text nor empty."""
+    kinds = {name: part.schema.field(name).type for name in names}
+    return [name for name, kind in kinds.items() if not (is_text(kind) or pa.types.is_null(kind))]

@@ -1,71 +1,88 @@
 """Workbooks: a sheet of Excel or OpenDocument as records.
 
-A sheet is a page before it is a table: rows and columns may be empty, titles stand above the names and remarks below
-the last row, cells are merged. What is left out is told.
+A sheet is a page as well as a table: rows and columns may be empty, titles precede the header, remarks follow the last
+row, cells are merged. What is left out is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..dependencies import optional_module
 from ..errors import InputError, Setting
-from ..results import quoted, suggestion
-from .records import Records
-from .sources import InputFile
+from ..results import quoted, several, suggestion
+from .dialect import DialectOptions, has_header, names_of
+from .files import InputFile
+from .readers import ColumnOptions
+from .records import RecordReader
 
-#: Numbers of cells have 53 bits; those that are whole below this are written as such.
-_WHOLE = 2.0**53
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet, CalamineWorkbook
 
-Rows = list[list[Any]]
+#: Cells hold floats; integers below this are exact.
+MAX_EXACT_INTEGER: Final = 2.0**53
+
+Rows: TypeAlias = list[list[Any]]
 
 
-def sheet_records(file: InputFile, wanted: str | None, header: bool | None) -> Records:
-    """The records of a sheet: the one that is wanted, or the first that is not empty."""
-    with _opened(file) as book:
+def open_workbook(file: InputFile, table: str | None, dialect: DialectOptions, columns: ColumnOptions) -> RecordReader:
+    """The table of a sheet: the sheet of this name, or the first that is not empty."""
+    with _workbook(file) as book:
         found = [sheet for sheet in book.sheets_metadata if sheet.typ == type(sheet.typ).WorkSheet]
         sheets = [sheet.name for sheet in found]
-        seen = [sheet.name for sheet in found if sheet.visible == type(sheet.visible).Visible]
-        if wanted is not None and wanted not in sheets:
+        visible = [sheet.name for sheet in found if sheet.visible == type(sheet.visible).Visible]
+        if table is not None and table not in sheets:
             raise InputError(
-                f"{file.label} has no sheet {wanted!r}.{suggestion(wanted, sheets)} Sheets: {quoted(sheets, 20)}."
+                f"{file.label} has no sheet {table!r}.{suggestion(table, sheets)} Sheets: {quoted(sheets, 20)}."
             )
-        for name in [*seen, *(name for name in sheets if name not in seen)] if wanted is None else [wanted]:
+        hidden = [name for name in sheets if name not in visible]
+        for name in [*visible, *hidden] if table is None else [table]:
             rows = _filled_cells(book.get_sheet_by_name(name))
             if rows:
                 break
         else:
-            empty = "Every sheet" if wanted is None else f"Sheet {wanted!r}"
+            empty = "Every sheet" if table is None else f"Sheet {table!r}"
             raise InputError(f"{empty} of {file.label} is empty. Give a table with a header and rows.")
-    others = [other for other in seen if other != name]
-    if wanted is None and others:
-        said = f"Sheet {name!r} was read; others are {quoted(others, 10)}. Name one with "
-        file.note("sheets", said, Setting("table"), ".")
-    return Records(_table(rows, file, name), f"sheet {name!r} of a workbook", header)
+    others = [other for other in visible if other != name]
+    if table is None and others:
+        file.note("sheet", f"Sheet {name!r} was read. To read {quoted(others, 10)}, give ", Setting("table"), ".")
+    rows = _table(rows, file, name)
+    first, *below = rows
+    texts = ["" if cell is None else str(cell) for cell in first]
+    header = dialect.header
+    if header is None:
+        values = [{str(cell) for cell in own if cell is not None} for own in zip(*below, strict=True)]
+        header = has_header(texts, values or [set()] * len(first), dialect.codes, {*columns.wanted, *columns.types})
+    description = f"sheet {name!r} of a workbook{'' if header else ', no header'}"
+    kept = below if header else rows
+    return RecordReader(
+        file, names_of(texts, header, file.label), columns, dialect.codes, description, lambda: iter(kept)
+    )
 
 
 @contextmanager
-def _opened(file: InputFile) -> Iterator[Any]:
+def _workbook(file: InputFile) -> Iterator[CalamineWorkbook]:
     calamine = optional_module("python_calamine", "Workbooks")
     try:
         with closing(calamine.CalamineWorkbook.from_path(str(file.path))) as book:
             yield book
     except calamine.PasswordError as error:
-        raise InputError(f"{file.label} is protected by a password. Save it without one.") from error
+        raise InputError(f"{file.label} is protected by a password. Save it without a password.") from error
     except calamine.CalamineError as error:
         raise InputError(
-            f"{file.label} cannot be read as a workbook: {error}. Check that the file is whole, or save the sheet as "
-            "CSV."
+            f"{file.label} cannot be read as a workbook: {error}. Check that the file is complete, or save the sheet "
+            "as CSV."
         ) from error
 
 
-def _filled_cells(sheet: Any) -> Rows:
-    """The rows from the first cell that holds something to the last; cells merged from above have its value."""
+def _filled_cells(sheet: CalamineSheet) -> Rows:
+    """The rows from the first non-empty cell to the last; vertically merged cells repeat their value."""
     rows = [[_value(cell) for cell in row] for row in sheet.to_python()]
-    if not any(map(_filled, rows)):
+    if not any(map(_n_filled, rows)):
         return []
+    assert sheet.start is not None
     top, left = sheet.start
     for (first, column), (last, _) in sheet.merged_cell_ranges or []:
         if first >= top and left <= column < left + len(rows[0]):
@@ -74,47 +91,46 @@ def _filled_cells(sheet: Any) -> Rows:
     return rows
 
 
-def _value(cell: Any) -> Any:
-    """A cell's value: None for nothing (errors are nothing, too), whole numbers as such."""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _WHOLE:
+def _value(cell: object) -> object:
+    """The value of a cell: None for an empty cell or an error, an int for a float without fraction."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_INTEGER:
         return int(cell)
     return None if isinstance(cell, str) and not cell.strip() else cell
 
 
-def _filled(row: Sequence[Any]) -> int:
+def _n_filled(row: Sequence[Hashable]) -> int:
     return sum(cell is not None for cell in row)
 
 
 def _table(rows: Rows, file: InputFile, sheet: str) -> Rows:
-    """The table of a sheet, without what stands around it."""
-    width = max(map(_filled, rows))
-    places = [place for place, row in enumerate(rows) if _filled(row)]
-    body = [place for place in places if 2 * _filled(rows[place]) >= width]
+    """The table of a sheet, without the text around it."""
+    width = max(map(_n_filled, rows))
+    places = [place for place, row in enumerate(rows) if _n_filled(row)]
+    body = [place for place in places if 2 * _n_filled(rows[place]) >= width]
     if _is_title(rows, body[:2]):
         del body[0]
     first, last = body[0], body[-1]
-    # Below the table: remarks after an empty row. A row of few values right below it is a row.
-    while last + 1 < len(rows) and _filled(rows[last + 1]):
+    # Remarks follow the table after an empty row; a sparse row right below the table belongs to it.
+    while last + 1 < len(rows) and _n_filled(rows[last + 1]):
         last += 1
-    around = [_text_of(rows[place]) for place in places if not first <= place <= last]
+    around = [
+        " ".join(str(cell) for cell in rows[place] if cell is not None)
+        for place in places
+        if not first <= place <= last
+    ]
     if around:
-        file.note("around", f"Sheet {sheet!r} has text around its table that was left out: {quoted(around, 5)}.")
+        file.note("text around table", f"Sheet {sheet!r} has text outside its table, ignored: {quoted(around, 5)}.")
     kept = [place for place in places if first <= place <= last]
     n_empty = last - first + 1 - len(kept)
     if n_empty:
-        empty = "An empty row was" if n_empty == 1 else f"{n_empty:,} empty rows were"
-        file.note("empty rows", f"{empty} left out of sheet {sheet!r}.")
+        file.note("empty rows", f"Sheet {sheet!r} has {several(n_empty, 'empty row')}, ignored.")
     columns = [j for j in range(len(rows[0])) if any(rows[place][j] is not None for place in kept)]
     return [[rows[place][j] for j in columns] for place in kept]
 
 
 def _is_title(rows: Rows, first: list[int]) -> bool:
-    """Whether the first row is a title over two columns: one text, and two names below it."""
+    """Whether the first row is a title above two columns: one text, followed by two names."""
     if len(first) < 2:
         return False
     title, names = (rows[place] for place in first)
-    return _filled(title) == 1 and len(names) == 2 and all(isinstance(name, str) for name in names)
-
-
-def _text_of(row: Sequence[Any]) -> str:
-    return " ".join(str(cell) for cell in row if cell is not None)
+    return _n_filled(title) == 1 and len(names) == 2 and all(isinstance(name, str) for name in names)

@@ -1,7 +1,6 @@
 """Every public name of the theory, and where it is defined."""
 
-from .bayes import BayesClassifier, BayesError, bayes_error
-from .curves import DensityCurves, density_curves
+from .bayes import BayesClassifier, BayesError, DensityCurves, bayes_error, density_curves
 from .distances import (
     ChernoffDistance,
     ClassDistances,

@@ -1,39 +1,42 @@
-"""The best classifier there can be where the distributions of the classes are known, and the error it still has."""
+"""The Bayes classifier of known class distributions, and the Bayes error."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Any, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from ..arrays import Array
+from ..arrays import Array, MatrixLike, PerClass, RandomState
 from ..data import check_choice, check_integer, encode_labels
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError
-from ..results import Result, shown
-from .distributions import ClassDensities, FrozenDensity, Gaussian, GaussianPairs, TableDensity, class_densities
+from ..results import Result, listed, number, shown
+from .densities import ClassDensities, Distributions, FrozenDensity, TableDensity, class_densities
+from .distributions import Gaussian, GaussianPairs
 
 
 class BayesClassifier(ClassifierMixin, BaseEstimator):
     """The Bayes classifier of known class distributions: the class of highest prior times density.
 
-    There is nothing to learn, so it predicts at once; `fit` checks the labels and returns the classifier itself.
+    It has no parameters to estimate; `fit` only validates the labels.
 
     Parameters
     ----------
     distributions : list, dict by class, or table
-        Of each class a frozen ``scipy.stats`` distribution of one or more columns, a `Gaussian`, or a table: an array
-        (K, n_values) of probabilities of the values 0, 1, ..., or a dict of probabilities by value.
+        For each class a frozen ``scipy.stats`` distribution, a `Gaussian`, or a table: an array (K, n_values) of
+        probabilities of the values 0, 1, ..., or a dict of probabilities by value.
     priors : array-like or dict, optional
-        Class probabilities, by class or in the order in which the distributions are given. Default: equal.
+        Class priors by class or in the order of the distributions. Default: equal.
     classes : array-like, optional
-        Names of the classes of a list or table. Default: 0, ..., K - 1.
+        Class labels of a list or table. Default: 0, ..., K - 1.
 
     Attributes
     ----------
@@ -42,8 +45,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    bayes_error : The share of rows it gets wrong.
-    density_curves : Its densities and thresholds over one column.
+    bayes_error : Its error rate.
+    density_curves : Its densities and thresholds for one column.
 
     Examples
     --------
@@ -55,7 +58,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
     (array(['high', 'low'], dtype='<U4'), array([[0.272, 0.728]]))
     """
 
-    def __init__(self, distributions: Any, priors: Any = None, classes: Any = None) -> None:
+    def __init__(
+        self, distributions: Distributions, priors: PerClass | None = None, classes: ArrayLike | None = None
+    ) -> None:
         self.distributions = distributions
         self.priors = priors
         self.classes = classes
@@ -73,8 +78,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Check that the labels are among the classes; nothing is learned.
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
+        """Validate the labels.
 
         Parameters
         ----------
@@ -95,13 +100,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
                 raise LabelError(f"Label {shown(label)} has no distribution. Classes: {self.classes_.tolist()}.")
         return self
 
-    def log_joint(self, X: Any) -> Array:
+    def log_joint(self, X: MatrixLike) -> Array:
         """The log-density of each row plus the log-prior, for each class.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows; a single column may come flat.
+            Rows; a single column may be one-dimensional.
 
         Returns
         -------
@@ -111,7 +116,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         densities, priors = self._known()
         return densities.log_joint(densities.rows(X), priors)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: MatrixLike) -> Array:
         """The logarithm of the posterior probability of each class.
 
         Parameters
@@ -129,18 +134,18 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         if not np.isfinite(total).all():
             row = int(np.argmin(np.isfinite(total[:, 0])))
             raise InputError(
-                f"Row {row} cannot come from any class of positive prior: its density is 0 in all of them. Leave it "
-                "out, or use distributions that can produce it."
+                f"Row {row} has density 0 in all classes with positive prior. Drop it, or use distributions with "
+                "larger support."
             )
         return joint - total
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: MatrixLike) -> Array:
         """The posterior probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows to give probabilities of.
+            Rows.
 
         Returns
         -------
@@ -149,13 +154,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: MatrixLike) -> Array:
         """The most probable class of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows to classify, one column or several.
+            Rows.
 
         Returns
         -------
@@ -172,35 +177,33 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         return ClassDensities(given.classes[order], densities, given.values), priors_of(self.priors, given)[order]
 
 
-def priors_of(priors: Any, densities: ClassDensities) -> Array:
+def priors_of(priors: PerClass | None, densities: ClassDensities) -> Array:
     """The priors given, or equal ones."""
     return equal_priors(densities.classes) if priors is None else check_priors(priors, densities.classes)
 
 
 Method = Literal["auto", "exact", "quadrature", "monte-carlo"]
 
-#: Counts are summed up to where this share of every class remains.
-_TAIL = 1e-15
-#: The most values of a count that are summed up one by one.
-_MOST_VALUES = 10_000_000
-#: Values per class, at equal steps of probability, between which crossings of densities are looked for.
-_GRID = 400
+#: Tail probability of each class that is neglected in sums over counts.
+TAIL_PROBABILITY: Final = 1e-15
+#: Maximum number of values of a count that are summed.
+MAX_COUNT_VALUES: Final = 10_000_000
+#: Quantiles per class between which crossings of densities are searched.
+N_QUANTILES: Final = 400
 
 
 @dataclass(frozen=True, repr=False)
 class BayesError(Result):
-    """The error of the Bayes classifier and how it was found.
-
-    No classifier that sees the same columns has a smaller one.
+    """The error rate of the Bayes classifier, the minimum of all classifiers of the same columns.
 
     Attributes
     ----------
     error : float
     method : "exact", "quadrature" or "monte-carlo"
     standard_error : float
-        Of Monte Carlo; 0 for the others.
+        Monte Carlo standard error; 0 for other methods.
     numerical_error : float
-        What the quadrature may be off by; 0 for the others.
+        Estimated quadrature error; 0 for other methods.
 
     See Also
     --------
@@ -219,41 +222,41 @@ class BayesError(Result):
 
 
 def bayes_error(
-    distributions: Any,
-    priors: Any = None,
+    distributions: Distributions,
+    priors: PerClass | None = None,
     method: Method = "auto",
     n: int = 100_000,
-    random_state: Any = 0,
-    classes: Any = None,
+    random_state: RandomState = 0,
+    classes: ArrayLike | None = None,
 ) -> BayesError:
     """The error of the Bayes classifier, ``1 - E[max_k p(k | x)]``: no classifier has a lower one.
 
     Parameters
     ----------
     distributions : list, dict by class, or table
-        Of each class, as in `BayesClassifier`.
+        Class distributions, as in `BayesClassifier`.
     priors : array-like or dict, optional
-        Class probabilities. Default: equal.
+        Class priors. Default: equal.
     method : {"auto", "exact", "quadrature", "monte-carlo"}, default="auto"
-        Exact: tables, counts (up to a remainder of 1e-15), normal distributions of one column, and two of any number
-        of columns with the same covariance. Quadrature: any distributions of one column. Monte Carlo: all. "auto"
-        takes the first of these that applies.
+        Exact: tables, counts (up to a tail probability of 1e-15), normal distributions of one column, and two normal
+        distributions with equal covariance. Quadrature: continuous distributions of one column. Monte Carlo: all.
+        "auto" uses the first applicable method.
     n : int, default=100_000
-        Rows drawn by Monte Carlo, in all; classes get their share. Errors rarer than a few in n are not met by the
-        draws, and neither they nor their standard error can then be trusted.
+        Number of Monte Carlo draws, allocated to classes by their priors. Estimates and standard errors are not
+        reliable for errors below a few in n.
     random_state : int, numpy Generator or None, default=0
         For Monte Carlo.
     classes : array-like, optional
-        Names of the classes of a list or table.
+        Class labels of a list or table.
 
     Returns
     -------
     BayesError
-        The error, how it was found, and how exact it is.
+        The error, the method, and its accuracy.
 
     See Also
     --------
-    BayesClassifier : The classifier that has it.
+    BayesClassifier : The classifier with this error.
     error_bounds : Bounds for normal classes.
 
     Examples
@@ -274,7 +277,7 @@ def bayes_error(
             return BayesError(float(error), "exact")
     on_a_line = densities.dimension == 1 and not densities.discrete
     if method == "exact" or (method == "quadrature" and not on_a_line):
-        raise ParameterError(f"No {method} result is known for these distributions: use method='auto'.")
+        raise ParameterError(f"method={method!r} is not available for these distributions. Use method='auto'.")
     if on_a_line and method != "monte-carlo":
         return _quadrature(densities, share)
     check_integer("n", n, 2)
@@ -282,7 +285,7 @@ def bayes_error(
 
 
 def _exact(densities: ClassDensities, share: Array) -> float | None:
-    """The error in closed form or as a finite sum, if there is one."""
+    """The error in closed form or as a finite sum, if available."""
     parts = densities.densities
     if tables := [part.probabilities for part in parts if isinstance(part, TableDensity)]:
         return _left_over(share[:, None] * np.array(tables))
@@ -295,21 +298,25 @@ def _exact(densities: ClassDensities, share: Array) -> float | None:
 
 
 def _left_over(joint: Array) -> float:
-    """What all but the winning class put on each value, summed; ``joint`` has one row for each class."""
+    """The total joint probability of all but the most probable class; ``joint`` has a row for each class."""
     return float(np.delete(np.sort(joint, axis=0), -1, axis=0).sum())
 
 
 def _counts(densities: ClassDensities, share: Array) -> float | None:
-    """The sum over all counts that matter."""
-    ends = [part.quantiles([_TAIL, 1 - _TAIL]) for part in densities.densities if isinstance(part, FrozenDensity)]
-    if not sum(high - low for low, high in ends) < _MOST_VALUES:
+    """The error of count distributions, as a sum over values."""
+    ends = [
+        part.quantiles([TAIL_PROBABILITY, 1 - TAIL_PROBABILITY])
+        for part in densities.densities
+        if isinstance(part, FrozenDensity)
+    ]
+    if not sum(high - low for low, high in ends) < MAX_COUNT_VALUES:
         return None
     values = np.unique(np.concatenate([np.arange(low, high + 1) for low, high in ends]))
     return _left_over(np.exp(densities.log_joint(values[:, None], share)).T)
 
 
 def _equal_covariances(gaussians: list[Gaussian], share: Array) -> float | None:
-    """Two normal classes of the same covariance: the error depends on their Mahalanobis distance alone."""
+    """The error of two normal classes with equal covariance, a function of their Mahalanobis distance."""
     first, second = gaussians
     if not np.allclose(first.covariance, second.covariance, rtol=1e-12, atol=0):
         return None
@@ -321,7 +328,7 @@ def _equal_covariances(gaussians: list[Gaussian], share: Array) -> float | None:
 
 
 def _normal_lines(gaussians: list[Gaussian], share: Array) -> float:
-    """Normal classes of one column: between the points where two of them cross, the same class wins."""
+    """The error of normal classes of one column, summed over intervals between crossings of their densities."""
     present = np.flatnonzero(share > 0)
     mean = np.array([gaussians[k].mean[0] for k in present])
     deviation = np.sqrt([gaussians[k].covariance[0, 0] for k in present])
@@ -333,7 +340,7 @@ def _normal_lines(gaussians: list[Gaussian], share: Array) -> float:
 
 
 def normal_crossings(mean: Array, deviation: Array, share: Array) -> Array:
-    """Where two normal densities, times their shares, are equal: the roots of a quadratic."""
+    """The points where two normal densities times their priors are equal: the roots of a quadratic."""
     centre, scale = mean.mean(), deviation.max()
     m, s = (mean - centre) / scale, deviation / scale
     quadratic = (s[0] - s[1]) * (s[0] + s[1]) / (2 * s[0] ** 2 * s[1] ** 2)
@@ -342,18 +349,18 @@ def normal_crossings(mean: Array, deviation: Array, share: Array) -> Array:
     discriminant = linear**2 - 4 * quadratic * constant
     if discriminant < 0:
         return np.array([])
-    # In this form the roots are also right where the quadratic part is almost 0.
+    # This form of the roots is stable if the quadratic coefficient is almost 0.
     q = -0.5 * (linear + np.copysign(np.sqrt(discriminant), linear))
     roots = np.array([top / bottom for top, bottom in ((q, quadratic), (constant, q)) if bottom != 0])
     return centre + scale * roots[np.isfinite(roots)]
 
 
 def _lost_between(low: float, high: float, mean: Array, deviation: Array, share: Array) -> float:
-    """The share of the losing classes in an interval that one class wins."""
+    """The joint probability of all but the most probable class in an interval without crossings."""
     a, b = (low - mean) / deviation, (high - mean) / deviation
-    # In the upper tail differences of probabilities are taken from above, where they are small.
+    # In the upper tail use survival functions, which are precise there.
     mass = share * np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
-    # Any point inside tells who wins; one or both of the ends may be infinite.
+    # The most probable class at an inner point; limits may be infinite.
     start = low if np.isfinite(low) else min(high, mean[0]) - deviation.max()
     stop = high if np.isfinite(high) else max(low, mean[0]) + deviation.max()
     inside = (start + stop) / 2
@@ -362,19 +369,21 @@ def _lost_between(low: float, high: float, mean: Array, deviation: Array, share:
 
 
 def _quadrature(densities: ClassDensities, share: Array) -> BayesError:
-    """Distributions of one column: the losing densities integrated piece by piece between their crossings."""
+    """The error of continuous distributions of one column, integrated piecewise between crossings."""
 
     def lost(x: float) -> float:
         joint = np.exp(densities.log_joint(np.array([[x]]), share)[0])
         return float(np.sort(joint)[:-1].sum())
 
-    # Points between which the losing densities are smooth and none has a peak too narrow to be noticed.
-    shares = np.concatenate(([0.0, 1e-12, 1e-6], np.linspace(0, 1, _GRID + 2)[1:-1], [1 - 1e-6, 1 - 1e-12, 1.0]))
+    # Points between which the integrand is smooth and has no peak too narrow for the quadrature.
+    shares = np.concatenate(([0.0, 1e-12, 1e-6], np.linspace(0, 1, N_QUANTILES + 2)[1:-1], [1 - 1e-6, 1 - 1e-12, 1.0]))
     present = [part for part, prior in zip(densities.densities, share, strict=True) if prior > 0]
     quantiles = [part.quantiles(shares) for part in present if isinstance(part, (Gaussian, FrozenDensity))]
     grid = np.unique(np.concatenate(quantiles))
     finite = grid[np.isfinite(grid)]
-    coarse = np.concatenate([values[:: _GRID // 8] for values in quantiles] + [values[[0, -1]] for values in quantiles])
+    coarse = np.concatenate(
+        [values[:: N_QUANTILES // 8] for values in quantiles] + [values[[0, -1]] for values in quantiles]
+    )
     pieces = pairwise(np.unique(np.concatenate((coarse, crossings_on(densities, share, finite)))))
     results = [quad(lost, low, high, epsabs=1e-13, epsrel=1e-11, limit=200) for low, high in pieces]
     error, uncertainty = np.sum(results, axis=0)
@@ -382,7 +391,7 @@ def _quadrature(densities: ClassDensities, share: Array) -> BayesError:
 
 
 def crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:
-    """Where two densities, times their shares, cross between points of the grid."""
+    """The points where two densities times their priors cross between points of the grid."""
 
     def gap_at(x: float, i: int, j: int) -> float:
         values = densities.log_joint(np.array([[x]]), share)[0]
@@ -400,14 +409,113 @@ def crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:
 
 
 def _monte_carlo(densities: ClassDensities, share: Array, n: int, rng: np.random.Generator) -> BayesError:
-    """The mean of ``1 - max posterior`` over rows drawn from each class by its share."""
+    """The mean of ``1 - max posterior`` over rows drawn from each class in proportion to its prior."""
     error = variance = 0.0
     for part, prior in zip(densities.densities, share, strict=True):
         if prior == 0:
             continue
         rows = part.draw(max(2, round(n * prior)), rng)
-        # The losers' probabilities are summed: 1 minus the winner's would round small errors to 0.
+        # The other classes' probabilities are summed: 1 minus the maximum would round small errors to 0.
         lost = np.sort(softmax(densities.log_joint(rows, share), axis=1), axis=1)[:, :-1].sum(axis=1)
         error += prior * lost.mean()
         variance += prior**2 * lost.var(ddof=1) / len(lost)
     return BayesError(float(error), "monte-carlo", standard_error=float(np.sqrt(variance)))
+
+
+#: Probability of every class beyond either end of the curves.
+CURVE_TAIL_PROBABILITY: Final = 5e-4
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DensityCurves(Result):
+    """Densities of the classes of one column, times their priors.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+        Class labels.
+    priors : array of shape (K,)
+        Class priors.
+    x : array of shape (n,)
+        Points, including the thresholds.
+    joint : array of shape (K, n)
+        Prior times density of each class at each point.
+    thresholds : array
+        Points where the most probable class changes.
+    error : BayesError
+        The Bayes error.
+
+    See Also
+    --------
+    density_curves : Computes them.
+    """
+
+    classes: Array
+    priors: Array
+    x: Array
+    joint: Array
+    thresholds: Array
+    error: BayesError
+
+    @property
+    def decided(self) -> Array:
+        """The code of the most probable class at each point."""
+        return self.joint.argmax(axis=0)
+
+    def _columns(self) -> Mapping[str, Any]:
+        return {"x": self.x, **{str(label): row for label, row in zip(self.classes.tolist(), self.joint, strict=True)}}
+
+    def __str__(self) -> str:
+        where = listed(map(number, self.thresholds)) if len(self.thresholds) else "none"
+        return f"{len(self.classes)} classes, {len(self.x)} points; thresholds: {where}; {self.error}"
+
+
+def density_curves(
+    distributions: Distributions, priors: PerClass | None = None, n: int = 401, classes: ArrayLike | None = None
+) -> DensityCurves:
+    """Class densities of one column times their priors, with thresholds and the Bayes error.
+
+    Parameters
+    ----------
+    distributions : list or dict by class
+        Distributions of one column: `Gaussian`, or frozen ``scipy.stats`` distributions.
+    priors : array-like or dict, optional
+        Class priors. Default: equal.
+    n : int, default=401
+        Number of evenly spaced points; thresholds are added.
+    classes : array-like, optional
+        Class labels of a list.
+
+    Returns
+    -------
+    DensityCurves
+        Input of `discriminant.figures.class_densities`.
+
+    See Also
+    --------
+    bayes_error : The Bayes error alone.
+    class_distances : Distances between normal classes of any number of columns.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> print(density_curves([norm(0, 1), norm(2, 1)], priors=[0.3, 0.7]))
+    2 classes, 402 points; thresholds: 0.5764; Bayes error 0.138749 (exact)
+    """
+    check_integer("n", n, 2)
+    densities = class_densities(distributions, classes)
+    if densities.dimension != 1 or densities.discrete:
+        raise ParameterError("density_curves requires continuous distributions of one column. See bayes_error.")
+    share = priors_of(priors, densities)
+    share = share / share.sum()
+    parts = [part for part in densities.densities if isinstance(part, (Gaussian, FrozenDensity))]
+    ends = np.array([part.quantiles([CURVE_TAIL_PROBABILITY, 1 - CURVE_TAIL_PROBABILITY]) for part in parts])
+    even = np.linspace(ends[:, 0].min(), ends[:, 1].max(), n)
+    crossings = crossings_on(densities, share, even)
+    step = 1e-6 * (even[1] - even[0])
+    sides = [densities.log_joint((crossings + side)[:, None], share).argmax(axis=1) for side in (-step, step)]
+    thresholds = np.unique(crossings[sides[0] != sides[1]]) if len(crossings) else crossings
+    x = np.unique(np.concatenate((even, thresholds)))
+    joint = np.exp(densities.log_joint(x[:, None], share)).T
+    error = bayes_error(distributions, priors, classes=classes)
+    return DensityCurves(densities.classes, share, x, joint, thresholds, error)

@@ -1,8 +1,8 @@
-"""Entropy, divergences and distances between distributions, and the bounds on the Bayes error that follow from them.
+"""Entropy, divergences and distances between distributions, and bounds on the Bayes error.
 
-Fitting a model q by maximum likelihood minimises ``cross_entropy(p, q)`` over the shares p of the data, and since
-``cross_entropy(p, q) = entropy(p) + kl_divergence(p, q)``, it minimises the divergence. The bounds are those of
-Chernoff (1952) and Bhattacharyya (1943).
+Maximum likelihood minimises ``cross_entropy(p, q)`` between the empirical distribution p and the model q, and therefore
+the divergence, since ``cross_entropy(p, q) = entropy(p) + kl_divergence(p, q)``. The error bounds are those of Chernoff
+(1952) and Bhattacharyya (1943).
 """
 
 from __future__ import annotations
@@ -10,37 +10,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import digamma, entr, rel_entr
 
-from ..arrays import Array
+from ..arrays import Array, PerClass
 from ..data import check_number, label_array
 from ..decision.posteriors import check_priors, equal_priors, kept_priors
 from ..errors import InputError, ParameterError
 from ..results import Result, plain, printed_columns
-from .distributions import Gaussian, GaussianPairs, named_gaussians, probabilities
+from .densities import probabilities
+from .distributions import Gaussian, GaussianPairs, Gaussians, named_gaussians
+
+#: A table of probabilities, by value or along the last axis, or a normal distribution.
+Distribution: TypeAlias = "ArrayLike | Mapping[Any, float] | Gaussian"
 
 
-def entropy(p: Any, base: float | None = None) -> Any:
-    """The entropy of a distribution: ``-sum p log p``, or for a `Gaussian` the differential one.
+def entropy(p: Distribution, base: float | None = None) -> Any:
+    """The entropy ``-sum p log p`` of a distribution, or the differential entropy of a `Gaussian`.
 
     Parameters
     ----------
     p : array-like of shape (..., n_values), dict of probabilities, or Gaussian
-        Of an array, the last axis holds the probabilities of a distribution.
+        The last axis of an array contains the probabilities of a distribution.
     base : float, optional
-        Of the logarithm; nats by default, ``base=2`` for bits.
+        Base of the logarithm; default e (nats), ``base=2`` for bits.
 
     Returns
     -------
     float, or array of shape (...)
-        One value for each distribution.
+        One value per distribution.
 
     See Also
     --------
-    cross_entropy : Of draws from one distribution with a code made for another.
+    cross_entropy : Entropy of one distribution relative to another.
 
     Examples
     --------
@@ -53,15 +58,15 @@ def entropy(p: Any, base: float | None = None) -> Any:
     return _plain(entr(_tables(p)[0]).sum(axis=-1) / unit)
 
 
-def kl_divergence(p: Any, q: Any, base: float | None = None) -> Any:
-    """The Kullback-Leibler divergence ``KL(p || q) = sum p log(p / q)``; infinite where q cannot produce what p does.
+def kl_divergence(p: Distribution, q: Distribution, base: float | None = None) -> Any:
+    """The Kullback-Leibler divergence ``KL(p || q) = sum p log(p / q)``; infinite if q is 0 where p is not.
 
     Parameters
     ----------
     p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
-        The true distribution, and the one that stands in for it; both of one kind.
+        True and approximating distribution, of one kind.
     base : float, optional
-        Of the logarithm. Default: e, which gives nats.
+        Base of the logarithm. Default: e (nats).
 
     Returns
     -------
@@ -70,7 +75,7 @@ def kl_divergence(p: Any, q: Any, base: float | None = None) -> Any:
 
     See Also
     --------
-    js_divergence : A symmetric one.
+    js_divergence : A symmetric divergence.
 
     References
     ----------
@@ -86,21 +91,22 @@ def kl_divergence(p: Any, q: Any, base: float | None = None) -> Any:
     0.5
     """
     unit = _unit(base)
-    if _both_gaussian(p, q):
-        return float(GaussianPairs.of([p, q], np.array([0]), np.array([1])).kl_forward()[0] / unit)
+    gaussians = _gaussians(p, q)
+    if gaussians is not None:
+        return float(gaussians.kl_forward()[0] / unit)
     first, second = _tables(p, q)
     return _plain(rel_entr(first, second).sum(axis=-1) / unit)
 
 
-def cross_entropy(p: Any, q: Any, base: float | None = None) -> Any:
-    """The cross-entropy ``-sum p log q``, the mean code length of draws from p with a code made for q.
+def cross_entropy(p: Distribution, q: Distribution, base: float | None = None) -> Any:
+    """The cross-entropy ``-sum p log q``, the mean code length for p with a code optimal for q.
 
     Parameters
     ----------
     p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
         Two distributions of one kind.
     base : float, optional
-        Of the logarithm; nats by default.
+        Base of the logarithm; default e (nats).
 
     Returns
     -------
@@ -109,8 +115,8 @@ def cross_entropy(p: Any, q: Any, base: float | None = None) -> Any:
 
     See Also
     --------
-    entropy : What it is at least.
-    kl_divergence : How much more it is.
+    entropy : Its minimum over q.
+    kl_divergence : The excess over the entropy.
 
     Examples
     --------
@@ -122,18 +128,17 @@ def cross_entropy(p: Any, q: Any, base: float | None = None) -> Any:
     return entropy(p, base) + kl_divergence(p, q, base)
 
 
-def js_divergence(p: Any, q: Any, base: float | None = None) -> Any:
+def js_divergence(p: Distribution, q: Distribution, base: float | None = None) -> Any:
     """The Jensen-Shannon divergence: ``KL(p || m) / 2 + KL(q || m) / 2`` with ``m = (p + q) / 2``.
 
-    It is symmetric and at most log 2. That of two Gaussians has no closed form: it is an integral over one variable,
-    which is computed to rounding.
+    It is symmetric and at most log 2. For two Gaussians it is computed by one-dimensional integration to rounding.
 
     Parameters
     ----------
     p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
         Both of one kind: tables over the same values, or normal distributions.
     base : float, optional
-        With 2 it is in bits and at most 1.
+        Base of the logarithm; with 2 it is in bits and at most 1.
 
     Returns
     -------
@@ -142,7 +147,7 @@ def js_divergence(p: Any, q: Any, base: float | None = None) -> Any:
 
     See Also
     --------
-    kl_divergence : The one it is made of, which is not symmetric.
+    kl_divergence : The asymmetric divergence it is based on.
 
     References
     ----------
@@ -155,15 +160,16 @@ def js_divergence(p: Any, q: Any, base: float | None = None) -> Any:
     >>> round(js_divergence(Gaussian(0, 1), Gaussian(1, 1)), 6)
     0.111421
     """
-    if _both_gaussian(p, q):
-        return float(GaussianPairs.of([p, q], np.array([0]), np.array([1])).jensen_shannon()[0] / _unit(base))
+    gaussians = _gaussians(p, q)
+    if gaussians is not None:
+        return float(gaussians.jensen_shannon()[0] / _unit(base))
     first, second = _tables(p, q)
     middle = (first + second) / 2
     return (kl_divergence(first, middle, base) + kl_divergence(second, middle, base)) / 2
 
 
-def _unit(base: Any) -> float:
-    """What a result in nats is divided by."""
+def _unit(base: float | None) -> float:
+    """The logarithm of the base, by which results in nats are divided."""
     if base is None:
         return 1.0
     if not isinstance(base, Real) or not 1 < float(base) < np.inf:
@@ -171,27 +177,29 @@ def _unit(base: Any) -> float:
     return float(np.log(float(base)))
 
 
-def _both_gaussian(p: Any, q: Any) -> bool:
-    gaussian = isinstance(p, Gaussian), isinstance(q, Gaussian)
-    if any(gaussian) and not all(gaussian):
+def _gaussians(p: Distribution, q: Distribution) -> GaussianPairs | None:
+    """The pair (p, q) of Gaussians; None for tables."""
+    if isinstance(p, Gaussian) and isinstance(q, Gaussian):
+        if p.dimension != q.dimension:
+            raise ParameterError(f"p has {p.dimension} columns, q has {q.dimension}. Use the same columns.")
+        return GaussianPairs.of([p, q], np.array([0]), np.array([1]))
+    if isinstance(p, Gaussian) or isinstance(q, Gaussian):
         raise ParameterError("p and q must be of one kind: two Gaussians or two tables of probabilities.")
-    if all(gaussian) and p.dimension != q.dimension:
-        raise ParameterError(f"p has {p.dimension} columns, q has {q.dimension}: expected the same.")
-    return all(gaussian)
+    return None
 
 
-def _tables(*given: Any) -> list[Array]:
-    """Distributions as arrays over the same values; a value that a dict leaves out has probability 0."""
-    mappings = [isinstance(one, Mapping) for one in given]
-    if any(mappings):
-        if not all(mappings):
-            raise ParameterError("p and q must be of one kind: two dicts or two arrays.")
-        values = list(dict.fromkeys(value for one in given for value in one))
-        given = tuple([one.get(value, 0.0) for value in values] for one in given)
-    tables = [probabilities(name, one) for name, one in zip("pq", given, strict=False)]
+def _tables(*given: Distribution) -> list[Array]:
+    """Distributions as arrays over the same values; values missing from a dict have probability 0."""
+    named = [one for one in given if isinstance(one, Mapping)]
+    if named and len(named) < len(given):
+        raise ParameterError("p and q must be of one kind: two dicts or two arrays.")
+    values = list(dict.fromkeys(value for one in named for value in one))
+    arrays = [one for one in given if not isinstance(one, (Mapping, Gaussian))]
+    rows = [[one.get(value, 0.0) for value in values] for one in named] if named else arrays
+    tables = [probabilities(name, one) for name, one in zip("pq", rows, strict=False)]
     if tables[0].shape[-1] != tables[-1].shape[-1]:
         raise InputError(
-            f"p has {tables[0].shape[-1]} values, q has {tables[-1].shape[-1]}: expected the same values in both."
+            f"p has {tables[0].shape[-1]} values, q has {tables[-1].shape[-1]}. Use the same values in both."
         )
     return tables
 
@@ -211,7 +219,7 @@ class ChernoffDistance(Result):
 
     See Also
     --------
-    chernoff : Makes it.
+    chernoff : Computes it.
     """
 
     s: float
@@ -223,7 +231,7 @@ class ChernoffDistance(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassDistances(Result):
-    """How far apart normal classes are, pair by pair; matrices have shape (K, K) in the order of ``classes``.
+    """Pairwise distances between normal classes; matrices have shape (K, K) in the order of ``classes``.
 
     Attributes
     ----------
@@ -233,7 +241,7 @@ class ClassDistances(Result):
 
     See Also
     --------
-    class_distances : Makes them.
+    class_distances : Computes them.
     """
 
     classes: Array
@@ -242,7 +250,7 @@ class ClassDistances(Result):
 
     @property
     def jeffries_matusita(self) -> Array:
-        """``2 (1 - exp(-B))``: from 0, the same distribution, to 2, no overlap."""
+        """``2 (1 - exp(-B))``, from 0 (equal distributions) to 2 (no overlap)."""
         return -2 * np.expm1(-self.bhattacharyya)
 
     @property
@@ -252,12 +260,12 @@ class ClassDistances(Result):
 
     @property
     def transformed_divergence(self) -> Array:
-        """``2 (1 - exp(-divergence / 8))``: from 0 to 2."""
+        """``2 (1 - exp(-divergence / 8))``, from 0 to 2."""
         return -2 * np.expm1(-self.divergence / 8)
 
     @property
     def nearest(self) -> tuple[Any, Any]:
-        """The two classes that are hardest to tell apart, by the Bhattacharyya distance."""
+        """The two classes with the smallest Bhattacharyya distance."""
         first, second = np.triu_indices(len(self.classes), 1)
         pair = int(np.argmin(self.bhattacharyya[first, second]))
         return self.classes[first[pair]], self.classes[second[pair]]
@@ -268,27 +276,27 @@ class ClassDistances(Result):
 
     def __str__(self) -> str:
         nearest = " and ".join(str(plain(label)) for label in self.nearest)
-        head = f"Distances between {len(self.classes)} classes; the hardest to tell apart: {nearest}"
+        head = f"Distances between {len(self.classes)} classes; closest classes: {nearest}"
         return "\n".join([head, *printed_columns(self._columns(), names=2)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorBounds(Result):
-    """Bounds on the error of the best classifier of normal classes.
+    """Bounds on the Bayes error of normal classes.
 
-    Matrices have shape (K, K): the error of telling class i from class j, with their priors scaled to sum to 1.
+    Matrices have shape (K, K): bounds for the pair of classes i and j, with their priors scaled to sum to 1.
 
     Attributes
     ----------
     classes, priors : arrays of shape (K,)
     lower : ``(1 - sqrt(1 - 4 p1 p2 exp(-2 B))) / 2``
-    bhattacharyya : ``sqrt(p1 p2) exp(-B)``, an upper bound; at most the smaller prior
-    chernoff : ``p1^s p2^(1 - s) exp(-k(s))`` at the best s, the tighter upper bound
-    exponents : that s, the exponent of class i
+    bhattacharyya : upper bound ``sqrt(p1 p2) exp(-B)``, at most the smaller prior
+    chernoff : upper bound ``p1^s p2^(1 - s) exp(-k(s))`` at the optimal s
+    exponents : the optimal s, the exponent of class i
 
     See Also
     --------
-    error_bounds : Makes them.
+    error_bounds : Computes them.
     """
 
     classes: Array
@@ -300,10 +308,9 @@ class ErrorBounds(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Bounds on the error among all classes together.
+        """Bounds on the Bayes error of all classes.
 
-        It is at most the sum of the errors of all pairs, at least that sum divided by K - 1, and at least that of any
-        one pair.
+        It is at most the sum of the pairwise errors, at least this sum divided by K - 1, and at least each of them.
         """
         first, second = np.triu_indices(len(self.classes), 1)
         share = self.priors[first] + self.priors[second]
@@ -316,12 +323,12 @@ class ErrorBounds(Result):
 
     def __str__(self) -> str:
         low, high = self.interval
-        head = f"The error of the best classifier of these normal classes lies between {low:.4g} and {high:.4g}"
+        head = f"Bounds on the Bayes error of these normal classes: {low:.4g} to {high:.4g}"
         return "\n".join([head, *printed_columns(self._columns(), names=2)])
 
 
 def _pair_columns(found: ClassDistances | ErrorBounds, measures: tuple[str, ...]) -> dict[str, list[Any]]:
-    """One row for each pair of classes, with its measures."""
+    """A table with one row per pair of classes."""
     first, second = np.triu_indices(len(found.classes), 1)
     names = {"first": found.classes[first].tolist(), "second": found.classes[second].tolist()}
     return names | {name: getattr(found, name)[first, second].tolist() for name in measures}
@@ -333,7 +340,7 @@ def bhattacharyya(first: Gaussian, second: Gaussian) -> float:
     Parameters
     ----------
     first, second : Gaussian
-        Of the same number of columns.
+        With the same number of columns.
 
     Returns
     -------
@@ -342,7 +349,7 @@ def bhattacharyya(first: Gaussian, second: Gaussian) -> float:
 
     See Also
     --------
-    chernoff : The same at other exponents than one half.
+    chernoff : The generalisation to other exponents than one half.
 
     References
     ----------
@@ -357,23 +364,23 @@ def bhattacharyya(first: Gaussian, second: Gaussian) -> float:
 
 
 def chernoff(first: Gaussian, second: Gaussian, s: float | None = None) -> ChernoffDistance:
-    """The Chernoff distance between two normal distributions, at the exponent s or at the one that makes it largest.
+    """The Chernoff distance between two normal distributions, at exponent s or at the maximising exponent.
 
     Parameters
     ----------
     first, second : Gaussian
-        Of the same number of columns.
+        With the same number of columns.
     s : float in [0, 1], optional
         Exponent of the first density; the second has ``1 - s``.
 
     Returns
     -------
     ChernoffDistance
-        The exponent and the distance there.
+        The exponent and the distance.
 
     See Also
     --------
-    bhattacharyya : Its value at the exponent one half.
+    bhattacharyya : Its value at exponent one half.
 
     References
     ----------
@@ -393,29 +400,29 @@ def chernoff(first: Gaussian, second: Gaussian, s: float | None = None) -> Chern
     return ChernoffDistance(float(best[0]), float(pair.exponent(best)[0]))
 
 
-def unbiased_bhattacharyya(gaussians: Any, counts: Any) -> Array:
-    """The Bhattacharyya distances of normal classes, freed of what estimating them from few rows adds.
+def unbiased_bhattacharyya(gaussians: Gaussians, counts: ArrayLike) -> Array:
+    """Bias-corrected Bhattacharyya distances of normal classes with estimated parameters.
 
-    Estimated means differ by chance, and estimated covariances have determinants that are too small, the more so the
-    more columns there are. Both biases are known exactly for two classes of one covariance with equally many rows
-    (Lachenbruch & Mickey 1968; the determinant of a Wishart matrix), and taken off; the mean of two covariances has
+    Sampling error increases the differences of means and decreases the determinants of covariances, increasingly with
+    the number of columns. Both biases are known exactly for two classes with equal covariances and row counts
+    (Lachenbruch & Mickey 1968; the determinant of a Wishart matrix) and are subtracted; the mean of two covariances has
     Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
     gaussians : dict of Gaussian by class, list of Gaussian, or fitted Gaussian model
-        The distributions of the classes, with covariances divided by the number of rows less 1.
+        Class distributions, with covariances with divisor n - 1.
     counts : array-like of shape (K,)
-        The rows of each class.
+        Number of rows of each class.
 
     Returns
     -------
     array of shape (K, K)
-        0 where nothing is left; NaN where a class has too few rows for a correction.
+        At least 0; NaN if a class has too few rows for a correction.
 
     See Also
     --------
-    class_distances : The distances as they are.
+    class_distances : Distances without correction.
 
     References
     ----------
@@ -446,18 +453,18 @@ def unbiased_bhattacharyya(gaussians: Any, counts: Any) -> Array:
 
 
 def _log_determinant_bias(df: Array, p: int) -> Array:
-    """The expected log-determinant of an estimated covariance less that of the true one; NaN with too few rows."""
+    """The bias of the log-determinant of an estimated covariance; NaN with too few rows."""
     terms = (df[:, None] - np.arange(p)) / 2
     return np.where(df >= p, digamma(np.maximum(terms, 0.5)).sum(axis=1) - p * np.log(df / 2), np.nan)
 
 
-def class_distances(gaussians: Any) -> ClassDistances:
-    """The distances between normal classes, pair by pair.
+def class_distances(gaussians: Gaussians) -> ClassDistances:
+    """Pairwise distances between normal classes.
 
     Parameters
     ----------
     gaussians : dict of Gaussian by class, list of Gaussian, or fitted Gaussian model
-        The distributions of the classes.
+        Class distributions.
 
     Returns
     -------
@@ -466,8 +473,8 @@ def class_distances(gaussians: Any) -> ClassDistances:
 
     See Also
     --------
-    error_bounds : What distances say about the error.
-    discriminant.raster.class_separability : Of training areas, band by band.
+    error_bounds : Bounds on the Bayes error from distances.
+    discriminant.raster.class_separability : Separability of training areas.
 
     Examples
     --------
@@ -485,25 +492,25 @@ def class_distances(gaussians: Any) -> ClassDistances:
     return ClassDistances(label_array(labels), distance, kl)
 
 
-def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
-    """Bounds on the Bayes error of normal classes, pair by pair and of all together.
+def error_bounds(gaussians: Gaussians, priors: PerClass | None = None) -> ErrorBounds:
+    """Bounds on the Bayes error of normal classes, for each pair and for all classes.
 
     Parameters
     ----------
     gaussians : dict of Gaussian by class, list of Gaussian, or fitted Gaussian model
-        The distributions of the classes.
+        Class distributions.
     priors : array-like or dict, optional
-        Default: those of the model, or equal ones.
+        Class priors. Default: those of the model, or equal priors.
 
     Returns
     -------
     ErrorBounds
-        Of every pair, and of all classes together.
+        For each pair and for all classes.
 
     See Also
     --------
-    bayes_error : The error itself.
-    class_distances : The distances that they come from, pair by pair.
+    bayes_error : The Bayes error.
+    class_distances : The distances used by the bounds.
 
     Examples
     --------
@@ -518,8 +525,9 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
     share = equal_priors(classes) if kept is None else check_priors(kept, classes)
     if np.count_nonzero(share == 0) > 1:
         k, j = np.flatnonzero(share == 0)[:2]
+        first_label, second_label = plain(classes[k]), plain(classes[j])
         raise ParameterError(
-            f"Classes {classes[k]!r} and {classes[j]!r} both have prior 0: leave out those that do not occur."
+            f"Classes {first_label!r} and {second_label!r} both have prior 0. Omit classes that do not occur."
         )
     p1, p2 = share[first] / (share[first] + share[second]), share[second] / (share[first] + share[second])
     affinity = np.sqrt(p1 * p2) * np.exp(-pairs.bhattacharyya())
@@ -528,43 +536,43 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
     upper = p1**s * p2 ** (1 - s) * np.exp(-pairs.exponent(s))
     exponents = np.full((len(labels), len(labels)), 0.5)
     exponents[first, second], exponents[second, first] = s, 1 - s
-    # (1 - sqrt(1 - x)) / 2 without its cancellation for small x
+    # (1 - sqrt(1 - x)) / 2 without cancellation for small x
     square = 4 * affinity**2
     lower = square / (2 * (1 + np.sqrt(np.maximum(1 - square, 0.0))))
-    # Always naming the more frequent class errs no more often than the other one occurs.
+    # The majority-class error is an upper bound.
     least = np.minimum(p1, p2)
     bounds = lower, np.minimum(affinity, least), np.minimum(upper, least)
     low, geometric, best = (_symmetric(values, len(labels)) for values in bounds)
     return ErrorBounds(classes, share, low, geometric, best, exponents)
 
 
-def _pair(first: Any, second: Any) -> GaussianPairs:
+def _pair(first: Gaussian, second: Gaussian) -> GaussianPairs:
     _, gaussians = named_gaussians([first, second])
     return GaussianPairs.of(gaussians, np.array([0]), np.array([1]))
 
 
-def _all_pairs(gaussians: Any) -> tuple[list[Any], GaussianPairs, Array, Array]:
+def _all_pairs(gaussians: Gaussians) -> tuple[list[Any], GaussianPairs, Array, Array]:
     labels, listed = named_gaussians(gaussians)
     if len(labels) < 2:
-        raise ParameterError(f"Distances need at least two classes, got {labels}.")
+        raise ParameterError(f"Distances require at least two classes, got {labels}. Add a class.")
     first, second = np.triu_indices(len(labels), 1)
     return labels, GaussianPairs.of(listed, first, second), first, second
 
 
 def _symmetric(values: Array, size: int) -> Array:
-    """Values of pairs as a symmetric matrix with 0 on its diagonal."""
+    """Values of pairs as a symmetric matrix with zero diagonal."""
     out = np.zeros((size, size))
     out[np.triu_indices(size, 1)] = values
     return out + out.T
 
 
 def _best_exponents(pairs: GaussianPairs, log_odds: Array) -> Array:
-    """Where ``s log_odds - exponent(s)`` is least on [0, 1]: its slope rises, so bisection finds its root."""
+    """The minimiser of the convex function ``s log_odds - exponent(s)`` on [0, 1], by bisection of its derivative."""
     low, high = np.zeros(len(log_odds)), np.ones(len(log_odds))
     for _ in range(60):
         middle = (low + high) / 2
         rising = log_odds - pairs.exponent_slope(middle) >= 0
         low, high = np.where(rising, low, middle), np.where(rising, middle, high)
     s = (low + high) / 2
-    # At the ends exactly, where bisection only comes near.
+    # Exactly at the ends of the interval, which bisection only approaches.
     return np.where(s < 1e-15, 0.0, np.where(s > 1 - 1e-15, 1.0, s))

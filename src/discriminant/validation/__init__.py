@@ -1,1 +1,1 @@
-"""How good models are on rows they have not seen: cross-validation, comparison, learning curves, sources of error."""
+"""Performance on held-out data: cross-validation, model comparison, learning curves and sources of error."""

@@ -1,214 +1,71 @@
-"""Which differences between models are real.
+"""Model comparison: cross-validation on the same splits, with tests of paired differences.
 
-Models are cross-validated on the same splits, and differences are judged row by row (`held_out`), adjusted for the
-number of pairs (Holm 1979); on rows put aside by McNemar's test.
+Differences are tested by row (`held_out`), adjusted for the number of pairs (Holm 1979); on a hold-out set with
+McNemar's test.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 
-from ..arrays import Array
-from ..data import Source, check_choice, check_number, encode_labels, encoded, label_column, position_of, same_length
+from ..arrays import Array, ArrayLike, MatrixLike, RandomState
+from ..data import check_choice, check_number
 from ..decision import Decision, posterior
+from ..decision.costs import CostsLike
 from ..decision.posteriors import costs_decide
 from ..engine import ProgressOption
 from ..errors import AliasWarning, DegenerateDataError, Message, ParameterError, Setting
 from ..estimators.registry import new_model
-from ..evaluation.intervals import Interval, check_level, quantile
+from ..evaluation.intervals import RANGE_MARK, Interval, check_level, holm, quantile
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
-from .cross_validation import (
-    METRICS,
-    CrossValidation,
-    ValidationTask,
-    cross_validated,
-    hold_out_every_row,
-    named_models,
-    training_inflation,
-    wanted_scoring,
-    within_range,
-)
-from .held_out import (
-    LabelledTable,
-    held_out_share,
-    labelled_table,
-    mcnemar_p_value,
-    paired_shares_interval,
-    plan_rounds,
-    selection_bias,
+from .cross_validation import BASELINE, CrossValidation, cross_validated, hold_out_every_row, training_inflation
+from .default_models import STREAMED_MODELS, ClassShares, Holdout, default_metric, default_models, with_table_encoded
+from .fold_fits import ModelsLike, ValidationTask, named_models
+from .labelled_table import LabelledTable, labelled_table
+from .paired import McNemar, mcnemar
+from .scoring import METRICS, wanted_scoring, within_range
+from .selection import ChosenFigure, in_units, selection_bias
+from .splits import SplitsLike, held_out_share, plan_rounds
+
+#: Measures that are always shown, in addition to the metric of the comparison.
+SHOWN_METRICS: Final = ("log_loss", "accuracy", "balanced_accuracy", "auc")
+_RANGE_NOTE: Final = (
+    "*: few effective rows, or models that are hardly better than chance; the interval is a range with unknown\n"
+    "coverage, and the level of the test is unknown"
 )
 
-
-@dataclass(frozen=True, repr=False)
-class McNemar(Result):
-    """How two classifiers differ on the same rows.
-
-    Attributes
-    ----------
-    first_only, second_only : int
-        Rows only the first, or only the second, gets right (the cells b and c of the four-fold table).
-    n_rows : int
-        All rows.
-    p_value : float
-        Two-sided test that both are right equally often.
-    difference, low, high : float
-        Accuracy of the first minus that of the second, and its confidence interval (Agresti & Min 2005).
-    level : float
-        Of the interval.
-    method : str
-        How the p-value was computed.
-    """
-
-    first_only: int
-    second_only: int
-    n_rows: int
-    p_value: float
-    difference: float
-    low: float
-    high: float
-    level: float
-    method: str
-
-    def __str__(self) -> str:
-        return (
-            f"McNemar ({self.method}): {self.first_only} rows only the first gets right, {self.second_only} only the "
-            f"second, of {self.n_rows}; difference {self.difference:.4f} ({100 * self.level:g} % interval "
-            f"{self.low:.4f} to {self.high:.4f}), {p_value(self.p_value, name='p')}"
-        )
-
-
-def mcnemar(
-    y: Any, first: Any, second: Any, method: Literal["mid-p", "exact"] = "mid-p", level: float = 0.95
-) -> McNemar:
-    """McNemar's test of the predictions of two classifiers on the same rows.
-
-    Only rows on which one is right and the other wrong tell them apart; if both were equally good, each such row would
-    be a toss of a fair coin. "exact" is the binomial test, which is cautious; "mid-p" counts the observed outcome
-    half, and holds its level better (Fagerland, Lydersen & Laake 2013).
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        True labels.
-    first, second : array-like of shape (n_rows,)
-        What the two classifiers predict.
-    method : {"mid-p", "exact"}, default="mid-p"
-        How the p-value is computed.
-    level : float, default=0.95
-        Confidence level of the interval of the difference.
-
-    Returns
-    -------
-    McNemar
-        Counts, p-value, and the difference of the two accuracies with its interval.
-
-    See Also
-    --------
-    compare : Cross-validates models, and applies this test to rows put aside.
-    compare_auc : The same question for two rankings.
-
-    References
-    ----------
-    McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or percentages.
-    Psychometrika 12, 153-157.
-    Fagerland, M. W., Lydersen, S. & Laake, P. (2013). The McNemar test for binary matched-pairs data: mid-p and
-    asymptotic are better than exact conditional. BMC Medical Research Methodology 13, 91.
-    Agresti, A. & Min, Y. (2005). Simple improved confidence intervals for comparing matched proportions. Statistics in
-    Medicine 24, 729-740.
-
-    Examples
-    --------
-    >>> test = mcnemar([0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 0], [0, 1, 0, 0, 1, 1])
-    >>> test.first_only, test.second_only, round(test.p_value, 4)
-    (3, 1, 0.375)
-    """
-    level = check_level(level)
-    check_choice("method", method, ("mid-p", "exact"))
-    truth, a, b = (label_column(name, labels) for name, labels in (("y", y), ("first", first), ("second", second)))
-    same_length(y=truth, first=a, second=b)
-    right, other = _agree(a, truth), _agree(b, truth)
-    only = int(np.count_nonzero(right & ~other)), int(np.count_nonzero(other & ~right))
-    low, high = paired_shares_interval(*only, truth.size, level)
-    p, difference = mcnemar_p_value(*only, mid=method == "mid-p"), (only[0] - only[1]) / truth.size
-    return McNemar(*only, truth.size, p, difference, low, high, level, method)
-
-
-def _agree(predicted: Array, truth: Array) -> Array:
-    """Which predictions are right; they may be of several types, such as numbers beside the word "abstain"."""
-    (found, codes), (classes, own) = encoded(predicted), encoded(truth)
-    position = position_of(classes)
-    return np.array([position.get(label, -1) for label in found])[codes] == own
-
-
-BASELINE = "baseline"  #: the name of what always predicts the most frequent class
-
-
-class ClassShares(ClassifierMixin, BaseEstimator):
-    """The shares of the classes in the training rows, whatever the row: the baseline.
-
-    scikit-learn's ``DummyClassifier`` says the same, but to fit it loads libraries for as long as all folds take.
-    """
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        if isinstance(X, Source):
-            data = X.labelled()
-            self.classes_, self.shares_ = data.classes, data.class_weights / data.total_weight
-            return self
-        self.classes_, codes = encode_labels(y, X.shape[0])
-        weight = np.bincount(codes, sample_weight, len(self.classes_))
-        self.shares_ = weight / weight.sum()
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return np.full(X.shape[0], self.classes_[np.argmax(self.shares_)])
-
-    def predict_proba(self, X: Any) -> Any:
-        return np.tile(self.shares_, (X.shape[0], 1))
-
-
-#: What is shown beside the measure that models are compared by.
-SHOWN_METRICS = ("log_loss", "accuracy", "balanced_accuracy", "auc")
-#: A class with more than this share of the rows dominates them: see `default_metric`.
-_DOMINANT = 0.8
 _INTERVAL_AND_TEST = ("difference", "low", "high", "p_value")
-#: Posteriors of all models are kept up to this many numbers (128 MB), those of one model up to four times as many.
-_MOST_KEPT = 1 << 24
-#: Models that invert a covariance, or hold its parts, take part by default up to this many columns or rows.
-_INVERTED_COLUMNS = 1000
-#: A support vector machine takes part up to this many values times machines,
-_SVM_VALUES = 3_000_000
-#: and a lasso up to this many values (of as many columns as can matter) times scores squared: its second derivatives.
-_LASSO_WORK = 1_000_000
-#: and the pool of families up to this much work of its second derivatives: values of its sample times columns times
-#: scores squared. The nested fits then add 1 to 30 s of CPU on real tables of up to 3,000 rows (26 classes of 4,800
-#: rows would take 150 s).
-_MAX_AUTO_WORK: Final = 5e8
+#: Maximum number of posteriors of all models in memory (128 MB); for one model it is four times as large.
+_MAX_KEPT_POSTERIORS: Final = 1 << 24
 
 
 @dataclass(frozen=True, repr=False)
 class Difference(Result):
-    """The mean score of one model minus that of another, on the same splits.
+    """The measure of one model minus that of another, on the same splits.
 
     Attributes
     ----------
     first, second : str
         Names of the models.
     difference, low, high : float
-        The difference of their means, and its interval, that of the pair by itself.
+        The difference and its interval, without adjustment for the number of pairs.
     p_value, p_adjusted : float
-        Test that there is no difference, by itself and adjusted for the number of pairs (Holm 1979): of models among
-        each other, or of models with the baseline.
+        Of the test of no difference, unadjusted and adjusted for the number of pairs (Holm 1979): pairs of models, or
+        pairs of a model and the baseline.
+    is_range : bool
+        Whether the coverage of the interval and the level of the test are unknown: the difference rests on fewer than
+        15 effective rows, or the models are hardly better than chance.
     holdout : McNemar or None
-        The test on rows put aside.
+        The test on the hold-out set.
     """
 
     first: str
@@ -218,6 +75,7 @@ class Difference(Result):
     high: float
     p_value: float
     p_adjusted: float
+    is_range: bool = False
     holdout: McNemar | None = None
 
     def __str__(self) -> str:
@@ -230,76 +88,31 @@ class Difference(Result):
         return set(models) <= {self.first, self.second}
 
 
-@dataclass(frozen=True, repr=False)
-class ChosenFigure(Result):
-    """The figure of the best model as an estimate for new rows, corrected for its having been chosen by the same rows.
-
-    Attributes
-    ----------
-    model, metric : str
-        The model, and what it was chosen by.
-    n_models : int
-        Among how many it was chosen.
-    plain : float
-        Its figure as it stands in the comparison; the more models, and the fewer rows, the more optimistic it is.
-    value : float
-        The bias-corrected figure; that of a single model is not corrected.
-    low, high : float
-        Its confidence interval, which also contains what other training rows would change; NaN for measures that are
-        no means of rows (AUC, F1, balanced accuracy), where it is not known.
-    level : float
-        Of the interval.
-    """
-
-    model: str
-    metric: str
-    n_models: int
-    plain: float
-    value: float
-    low: float
-    high: float
-    level: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures, and a sentence with them."""
-        return {**super().to_dict(), "sentence": str(self)}
-
-    def __str__(self) -> str:
-        interval = "" if math.isnan(self.low) else f" ({_in_units(self.metric, self.low, unit=False)} to "
-        interval += f"{_in_units(self.metric, self.high)})" if interval else ""
-        chosen = f" after correction for choosing among {self.n_models} models" if self.n_models > 1 else ""
-        interval = interval.replace(" (", f" ({100 * self.level:g} % confidence interval ")
-        return (
-            f"Expected {metric_name(self.metric)} of {self.model} on new rows: "
-            f"{_in_units(self.metric, self.value)}{chosen}{interval}."
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
-    """Models on the same splits, the differences between them, and a plain statement on which are real.
+    """Models on the same splits, their differences with tests, and a summary in words.
 
     Attributes
     ----------
     cross_validation : CrossValidation
-        Of all models, with the baseline (always the most frequent class).
+        Of all models and the baseline (class frequencies of the training rows).
     metric : str
-        What is compared.
+        The metric of the comparison.
     differences : list of Difference
-        Of every pair.
+        Of all pairs.
     level : float
-        A difference is real if its adjusted p-value is below ``1 - level``.
+        A difference is significant if its adjusted p-value is below ``1 - level``.
     ranking : tuple of str
         The models by their mean score, best first.
     left_out : dict of Message
-        The models that could not be fitted to some training part, with the reason.
+        Models that could not be fitted to some training part, with the reasons.
     reason : str
-        Why this metric was chosen, where that needs saying.
+        Why this metric was chosen, if it is not the usual one.
     margin : float or None
-        Models whose whole interval of the difference lies within it are equivalent.
+        Models are equivalent if the interval of their difference is within the margin.
     inflation : float
-        The standard error of the best model's figure with the variance that comes from the training rows, over that
-        without; NaN where it is not known.
+        The standard error of the best model's measure with the variance due to the training rows, divided by that
+        without it; NaN if unknown.
     """
 
     cross_validation: CrossValidation
@@ -319,12 +132,12 @@ class Comparison(Result):
 
     @property
     def best_model(self) -> str:
-        """The same, the baseline excepted."""
+        """The best model except the baseline."""
         return next(name for name in self.ranking if name != BASELINE)
 
     @property
     def recommended(self) -> str | None:
-        """The best of the models that are better than the baseline beyond chance; None where no model is."""
+        """The best of the models that are significantly better than the baseline; None if there is none."""
         better = self.ranking[: self.ranking.index(BASELINE)]
         return next((name for name in better if self.is_real(name, BASELINE)), None)
 
@@ -338,7 +151,7 @@ class Comparison(Result):
 
     @property
     def equivalent(self) -> list[str]:
-        """The models equivalent to the best one: their whole interval of the difference lies within the margin.
+        """The models equivalent to the best one: the interval of the difference is within the margin.
 
         None without a margin.
         """
@@ -352,7 +165,7 @@ class Comparison(Result):
         for pair in self.differences:
             if pair.involves(first, second) and first != second:
                 return pair
-        raise ParameterError(f"There is no pair of {first!r} and {second!r}. Models: {', '.join(self.ranking)}.")
+        raise ParameterError(f"Unknown pair of models: {first!r} and {second!r}. Models: {', '.join(self.ranking)}.")
 
     def is_real(self, first: str, second: str) -> bool:
         """Whether the two models are significantly different."""
@@ -365,18 +178,18 @@ class Comparison(Result):
         # Models that are both not significantly different from the best may differ from each other.
         apart = [pair for pair in combinations(top[1:], 2) if self.is_real(*pair)]
         parts = [self._top_statement(top)]
-        parts += [f"Of these, {_called(better)} is better than {_called(worse)}." for better, worse in apart]
+        parts += [f"Of these, {_named(better)} is better than {_named(worse)}." for better, worse in apart]
         others = [name for name in self.ranking if name not in top]
         beaten = [name for name in others if all(self.is_real(name, better) for better in top)]
         if beaten:
             who = {1: "It is", 2: "Both are"}.get(len(top), "All of them are")
             gaps = [self._shown(abs(self.difference(self.best, name).difference), points=True) for name in beaten]
-            leads = [f"{_called(b)} ({_called(self.best)} by {gap})" for b, gap in zip(beaten, gaps, strict=True)]
+            leads = [f"{_named(b)} ({_named(self.best)} by {gap})" for b, gap in zip(beaten, gaps, strict=True)]
             parts.append(f"{who} better than {listed(leads)}.")
         for name in [name for name in others if name not in beaten]:
-            alike = [_called(better) for better in top if not self.is_real(name, better)]
+            alike = [_named(better) for better in top if not self.is_real(name, better)]
             parts.append(
-                f"{_called(name)} is worse than {self.best}, but not significantly different from {listed(alike)}."
+                f"{_named(name)} is worse than {self.best}, but not significantly different from {listed(alike)}."
             )
         if self.recommended is None:
             parts.append("No model is significantly better than the baseline: none is recommended.")
@@ -393,14 +206,15 @@ class Comparison(Result):
     def _equivalence(self) -> list[str]:
         if self.margin is None:
             return []
-        names, margin = list(map(_called, self.equivalent)), self._shown(self.margin, points=True)
+        names, margin = list(map(_named, self.equivalent)), self._shown(self.margin, points=True)
         who = listed(names) if names else "No model"
-        return [f"{who} {'are' if len(names) > 1 else 'is'} equivalent to {_called(self.best)} (margin {margin})."]
+        return [f"{who} {'are' if len(names) > 1 else 'is'} equivalent to {_named(self.best)} (margin {margin})."]
 
     def better_by_auc(self) -> list[str]:
-        """What AUC shows where the measure does not: a class of few rows hardly moves the mean of all rows.
+        """A sentence on an AUC that is better than chance, in case no model is recommended by the metric.
 
-        With 20 rows of a class in 40,000 and an AUC of 0.9, the log-loss was not told apart from the baseline's.
+        With 20 rows of a class in 40,000 and an AUC of 0.9, the log-loss was not significantly different from that of
+        the baseline.
         """
         found, models = self.cross_validation, [name for name in self.ranking if name != BASELINE]
         tested = {name: found.difference(name, BASELINE, "auc", self.level) for name in models if self.metric != "auc"}
@@ -408,28 +222,31 @@ class Comparison(Result):
         if not better:
             return []
         auc = found.estimate(better[0], "auc", self.level)
-        told = f"Yet {better[0]} puts rows in order better than chance: its AUC is {auc.value:.3f} "
-        return [f"{told}({100 * self.level:g} % interval {auc.low:.3f} to {auc.high:.3f}). Compare the models by AUC."]
+        kind = "range" if auc.is_range else f"{100 * self.level:g} % CI"
+        return [
+            f"The AUC of {better[0]} is significantly better than chance: {auc.value:.3f} ({kind} {auc.low:.3f} to "
+            f"{auc.high:.3f}). Compare the models by AUC."
+        ]
 
     @property
     def rarely_found(self) -> str:
-        """The class that the accuracy of the best model hides, in words; empty where there is none."""
+        """A sentence on the class of low recall that the accuracy of the best model hides; empty if there is none."""
         confusion = self.cross_validation.confusion(self.best_model)
         label = confusion.hidden_class
         if label is None:
             return ""
         recall = confusion.recall[confusion.classes.tolist().index(label)]
         return (
-            f"Of the rows of {shown(label)}, {self.best_model} finds only {percent(float(recall))}; its balanced "
-            f"accuracy is {percent(confusion.overall('balanced_accuracy'))}."
+            f"Recall of {shown(label)} by {self.best_model}: {percent(float(recall))}; balanced accuracy: "
+            f"{percent(confusion.overall('balanced_accuracy'))}."
         )
 
     @cached_property
     def chosen(self) -> ChosenFigure | None:
-        """The best model's figure as an estimate for new rows, bias-corrected; None where only the baseline is left.
+        """The bias-corrected measure of the best model; None if only the baseline is left.
 
-        The interval reaches from the figure before the correction to the better side, and from the corrected one to
-        the worse: how large the bias is, is itself uncertain.
+        The range extends from the uncorrected measure on the better side, and from the corrected one on the worse side,
+        because the bias itself is uncertain.
         """
         models, found, more_is_better = self._members, self.cross_validation, METRICS[self.metric]
         if not models:
@@ -447,36 +264,37 @@ class Comparison(Result):
 
     @property
     def _members(self) -> list[str]:
-        """The models, the baseline excepted, best first."""
+        """The models without the baseline, best first."""
         return [name for name in self.ranking if name != BASELINE]
 
     def _top_statement(self, top: list[str]) -> str:
         value = self._shown(self.cross_validation.mean(self.best, self.metric))
         if len(top) == 2:
-            names = listed(list(map(_called, top)))
+            names = listed(list(map(_named, top)))
             return f"{names} are not significantly different ({self._words(self.difference(*top))})."
-        statement = f"{_called(self.best)} has the best {metric_name(self.metric)} ({value})"
+        statement = f"{_named(self.best)} has the best {metric_name(self.metric)} ({value})"
         if len(top) == 1:
             return f"{statement}."
         farthest = top[-1]
-        statement += f"; {listed(list(map(_called, top[1:])))} are not significantly different (the farthest, "
-        return f"{statement}{_called(farthest)}: {self._words(self.difference(self.best, farthest))})."
+        statement += f"; {listed(list(map(_named, top[1:])))} are not significantly different (largest difference, "
+        return f"{statement}{_named(farthest)}: {self._words(self.difference(self.best, farthest))})."
 
     def _words(self, pair: Difference) -> str:
-        """A difference and its interval, of the higher score from the lower."""
+        """The absolute difference and its interval, in words."""
         sign = -1 if pair.difference < 0 else 1
         value, edges = abs(pair.difference), sorted((sign * pair.low, sign * pair.high))
         words = (
-            f"difference {self._shown(value, points=True)}, {100 * self.level:g} % interval "
+            f"difference {self._shown(value, points=True)}, "
+            f"{'range' if pair.is_range else f'{100 * self.level:g} % CI'} "
             f"{self._shown(edges[0], unit=False)} to {self._shown(edges[1], unit=False)}"
         )
         if pair.p_adjusted >= 1 - self.level > pair.p_value:
             alike = [one for one in self.differences if one.involves(BASELINE) == pair.involves(BASELINE)]
-            words += f" by itself; adjusted for {len(alike)} pairs, {p_value(pair.p_adjusted, name='p')}"
+            words += f"; adjusted for {len(alike)} pairs: {p_value(pair.p_adjusted, name='p')}"
         return words
 
     def _shown(self, value: float, points: bool = False, unit: bool = True) -> str:
-        return _in_units(self.metric, value, points, unit)
+        return in_units(self.metric, value, points, unit)
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row for each pair."""
@@ -504,7 +322,7 @@ class Comparison(Result):
         )
 
     def _rows(self) -> list[dict[str, Any]]:
-        names = ("first", "second", *_INTERVAL_AND_TEST, "p_adjusted")
+        names = ("first", "second", *_INTERVAL_AND_TEST, "p_adjusted", "is_range")
         rows = [{name: getattr(pair, name) for name in names} for pair in self.differences]
         for row, pair in zip(rows, self.differences, strict=True):
             if pair.holdout is not None:
@@ -516,104 +334,97 @@ class Comparison(Result):
         with_holdout = any(pair.holdout is not None for pair in self.differences)
         rows = [head + (["p (McNemar, hold-out)"] if with_holdout else [])]
         for pair in self.differences:
-            p_values = [pair.p_adjusted, *([pair.holdout.p_value] if pair.holdout else [])]
-            interval = f"{pair.low:+.4f} to {pair.high:+.4f}"
-            rows.append([pair.first, pair.second, f"{pair.difference:+.4f}", interval, *map(p_value, p_values)])
+            mark, held = RANGE_MARK if pair.is_range else "", [pair.holdout.p_value] if pair.holdout else []
+            interval, p = f"{pair.low:+.4f} to {pair.high:+.4f}{mark}", f"{p_value(pair.p_adjusted)}{mark}"
+            rows.append([pair.first, pair.second, f"{pair.difference:+.4f}", interval, p, *map(p_value, held)])
         below = [str(line) for line in (self.chosen, self.rarely_found) if line]
-        return "\n".join([self.sentence, *below, "", *aligned(rows, left=2), "", str(self.cross_validation)])
+        table = aligned(rows, left=2)
+        table += [_RANGE_NOTE] if any(pair.is_range for pair in self.differences) else []
+        return "\n".join([self.sentence, *below, "", *table, "", str(self.cross_validation)])
 
 
-def _in_units(metric: str, value: float, points: bool = False, unit: bool = True) -> str:
-    """A figure as sentences have it: shares of rows in percent, their differences in points."""
-    if metric not in ("accuracy", "error_rate", "balanced_accuracy", "f1"):
-        return f"{value:.4f}"
-    shown_value = round(100 * value, 1) + 0.0  # not -0.0
-    return f"{shown_value:.1f}" + ((" points" if points else " %") if unit else "")
-
-
-def _called(name: str) -> str:
+def _named(name: str) -> str:
     return f"the {name}" if name == BASELINE else name
 
 
 def compare(
-    models: Any, X: Any, y: Any = None, cv: Any = None, repeats: int = 1, metric: str | None = None,
-    holdout: Any = None, groups: Any = None, costs: Any = None, sample_weight: Any = None, stratify: bool = True,
-    level: float = 0.95, margin: float | None = None, random_state: Any = 0, train_scores: bool = False,
-    keep: Literal["predictions", "posteriors"] = "posteriors",
-    on_failure: Literal["raise", "leave_out"] = "raise", positive: Any = None, progress: ProgressOption = None,
-    n_jobs: int | None = None,
+    models: ModelsLike | None, X: MatrixLike, y: ArrayLike | None = None, cv: SplitsLike = None, repeats: int = 1,
+    metric: str | None = None, holdout: Holdout = None,
+    groups: ArrayLike | None = None, costs: CostsLike | None = None, sample_weight: ArrayLike | None = None,
+    stratify: bool = True, level: float = 0.95, margin: float | None = None, random_state: RandomState = 0,
+    train_scores: bool = False, keep: Literal["predictions", "posteriors"] = "posteriors",
+    on_failure: Literal["raise", "leave_out"] = "raise", positive: Hashable | None = None,
+    progress: ProgressOption = None, n_jobs: int | None = None,
 ) -> Comparison:  # fmt: skip
     """Cross-validate models on the same splits and test which differences between them are significant.
 
-    A baseline that knows the shares of the classes alone takes part. Differences are judged row by row while rows are
-    held out: McNemar's mid-p test for shares of rows, Student's t for losses and costs, DeLong's for AUCs, adjusted for
-    the number of pairs by Holm's rule, those of models and those with the baseline each for themselves. These
-    tests are about the models of these splits; that a fit to other training rows would rank them likewise is not
-    tested. The best model's own figure is corrected for its having been chosen, and its interval contains what other
-    training rows would change (`Comparison.chosen`).
+    A baseline of class frequencies is included. Differences are tested on held-out rows: McNemar's mid-p test for
+    shares of rows, Student's t for losses and costs, DeLong's test for AUCs, with Holm's adjustment for the number of
+    pairs, separately for pairs of models and for pairs with the baseline. The tests are about the models of these
+    splits; whether fits to other training rows would have the same order is not tested. The measure of the best model
+    is corrected for the selection, and its range includes the variance due to the training rows (`Comparison.chosen`).
 
     Parameters
     ----------
     models : classifier, list, dict of str to classifier, or None
-        The competitors. None: those of these that suit the size of the table, each tuned within its training rows and
-        with probabilities: logistic regression with a ridge and with a lasso, linear and regularised discriminant
+        The models. None: those of the following that suit the size of the table, each tuned within its training rows
+        and with probabilities: logistic regression with a ridge and with a lasso, linear and regularised discriminant
         analysis, naive Bayes, a support vector machine and least squares, calibrated, and `AutoClassifier`, whose
-        choice of settings and weights is repeated within each training part (nested cross-validation).
+        choice of settings and weights is repeated within each training part (nested cross-validation). If ``y`` is an
+        ordered categorical, also `OrdinalLogisticRegression`.
     X : array-like, sparse matrix, frame of shape (n_rows, n_columns), or rows of `open_dataset`
-        Rows to learn from and to be judged by. With ``models=None`` text, dates and missing values of a frame are coded
-        first (`TableEncoder`).
+        Features. With ``models=None``, text, dates and missing values of a frame are encoded first (`TableEncoder`).
     y : array-like of shape (n_rows,), optional
-        Their classes. A dataset has its own.
+        Class labels. A dataset has its own.
     cv : int, float, splitter or iterable of (train, test), optional
-        The splits, as in `cross_validate`; by default ten folds, or five from 5,000 rows on, where classes and
-        groups allow.
+        The splits, as in `cross_validate`; by default ten folds, or five from 5,000 rows on, if classes and
+        groups are large enough.
     repeats : int, default=1
-        How often the folds are dealt.
+        Number of repeats of the k-fold split.
     metric : str, optional
-        What is compared: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (of the positive class; without one,
+        The metric: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (of the positive class; without one,
         the mean over the classes), "cost", "error_rate" or "brier". By default the cost if there are costs, else the
-        log-loss; where a model has no probabilities accuracy, or AUC if one class has more than 80 % of the rows.
-        Log-loss, accuracy, balanced accuracy and AUC are measured in any case.
+        log-loss; if a model has no probabilities, accuracy, or AUC if one class has more than 80 % of the rows.
+        Log-loss, accuracy, balanced accuracy and AUC are always measured.
     holdout : float or (X, y), optional
-        Rows put aside first, as a share or as they are, on which the models are compared once more by McNemar's test
-        (mid-p, every row counting once), after being fitted to all others.
+        A hold-out set, or the share of the rows that is held out at random. The models are fitted to all other rows and
+        compared on it by McNemar's test (mid-p, without weights).
     groups : array-like of shape (n_rows,), optional
-        Which rows belong together: a group is never learned from and judged by at the same time.
+        Group labels: the rows of a group are never in both the training and the test part of a split.
     costs : array-like of shape (K, K), dict or frame, optional
-        What each prediction (column) costs for each true class (row). Models with probabilities, and the baseline,
-        then decide by least expected cost, except those that decide themselves, such as `DecisionClassifier`.
+        Cost of each prediction (column) for each true class (row). Models with probabilities, and the baseline, then
+        predict the class of least expected cost, except models with their own decisions such as `DecisionClassifier`.
     sample_weight : array-like of shape (n_rows,), optional
-        How many rows each one stands for.
+        Frequency or importance weights.
     stratify : bool, default=True
-        Spread every class evenly over the folds.
+        Whether folds are stratified by class.
     level : float, default=0.95
         Confidence level of intervals and statements.
     margin : float, optional
-        Difference of the metric that does not matter in practice, such as 0.01 of accuracy. Models whose whole
-        interval of the difference from the best one lies within it are equivalent (`Comparison.equivalent`).
+        Difference of the metric that is irrelevant in practice, such as 0.01 of accuracy. Models are equivalent to the
+        best one if the interval of the difference is within the margin (`Comparison.equivalent`).
     random_state : int or Generator, default=0
-        Decides how folds are dealt and which rows are put aside.
+        For the folds and the hold-out.
     train_scores : bool, default=False
-        Whether over- and underfitting are looked for as well.
+        Whether training rows are scored as well, to detect over- and underfitting.
     keep : {"posteriors", "predictions"}, default="posteriors"
-        What is kept of each row while it was held out, where the splits hold out every row once. Predicted classes
-        always are. Posteriors (scores of models that have none) are kept of all models while repeats x rows x classes
-        x models is at most 16 million; beyond that of the best model, which is cross-validated once more, up to 64
-        million. A report is made of them.
+        Out-of-fold predictions to keep, if the splits hold out every row once. Predicted classes are always kept.
+        Posteriors (or scores) are kept of all models if repeats x rows x classes x models is at most 16 million; above
+        that only of the best model, which is cross-validated once more, up to 64 million. Reports need them.
     on_failure : {"raise", "leave_out"}, default="raise"
-        What becomes of a model that cannot be fitted to some training part: an error, or `Comparison.left_out`.
+        If a model cannot be fitted to some training part: an error, or the model is in `Comparison.left_out`.
     positive : label, optional
         The positive class, as in `cross_validate`.
     progress : bool or callable, optional
-        Whether a bar is shown; None: only on a terminal, after a second. A function is told the fits done and their
-        number, from any thread; what it raises ends the work.
+        Whether a bar is shown; None: only on a terminal, after a second. A function is called with the number of fits
+        done and the total, from any thread; an exception that it raises ends the comparison.
     n_jobs : int, optional
-        How many threads work: None as many as BLAS, -1 one for each core.
+        Threads: None as many as BLAS uses, -1 one for each core.
 
     Returns
     -------
     Comparison
-        The ranking, the difference of every pair with interval and p-values, and a sentence on which are significant.
+        The ranking, the difference of every pair with interval and p-values, and a summary.
 
     See Also
     --------
@@ -637,7 +448,7 @@ def compare(
     >>> X, y = load_iris(return_X_y=True)
     >>> result = compare({"LDA": LinearDiscriminantAnalysis(), "naive Bayes": GaussianNB()}, X, y)
     >>> print(result.sentence)
-    LDA and naive Bayes are not significantly different (difference 0.0750, 95 % interval -0.0562 to 0.2062).
+    LDA and naive Bayes are not significantly different (difference 0.0750, range -0.0577 to 0.2077).
     Both are better than the baseline (LDA by 1.0372).
     >>> chosen = result.chosen  # bias-corrected, because it is the best of two
     >>> print(f"{chosen.value:.3f} ({chosen.low:.3f} to {chosen.high:.3f})")
@@ -649,17 +460,17 @@ def compare(
     check_choice("keep", keep, ("predictions", "posteriors"))
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
     if models is None:
-        X, holdout = _coded(X, y, holdout)
+        X, holdout = with_table_encoded(X, y, holdout)
     table = labelled_table(X, y, sample_weight, groups)
     shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
     unsuited: dict[str, Message] = {}
-    if models is None and isinstance(table.X, Source):
-        models = {name: new_model(name) for name in _BY_PASSES}
+    if models is None and table.streamed is not None:
+        models = {name: new_model(name) for name in STREAMED_MODELS}
     elif models is None:
-        models, unsuited = default_models(table.indexable, len(table.classes))
+        models, unsuited = default_models(table.indexable, len(table.classes), table.order is not None)
     named = named_models(models)
     if BASELINE in named:
-        raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
+        raise ParameterError(f"The name {BASELINE!r} is reserved. Rename that model.")
     named[BASELINE] = ClassShares()
     metric, reason = default_metric(costs, shares, named) if metric is None else (metric, "")
     learning, held_out = _put_aside(table, holdout, stratify, random_state)
@@ -671,7 +482,7 @@ def compare(
     predicted = {}
     if held_out is not None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AliasWarning)  # every level has a column, for models with a penalty
+            warnings.simplefilter("ignore", AliasWarning)  # models with a penalty have a column for every level
             predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     best = next((name for name in order if name != BASELINE), None)
@@ -680,86 +491,18 @@ def compare(
     return Comparison(found, metric, differences, level, tuple(order), left_out, reason, margin, inflation)
 
 
-def _coded(X: Any, y: Any, holdout: Any) -> tuple[Any, Any]:
-    """A frame with text or gaps, and rows put aside, coded as numbers; others as they are."""
-    from ..estimators.auto import needs_coding  # not needed where models are named
-    from ..tables.encoder import TableEncoder
-
-    if not needs_coding(X):
-        return X, holdout
-    encoder = TableEncoder(coding="full").fit(X, y)
-    return encoder.rows(X), (encoder.rows(holdout[0]), holdout[1]) if isinstance(holdout, tuple) else holdout
-
-
-#: What is compared on a dataset unless models are named: fitted by passes over its rows.
-_BY_PASSES = ("logistic", "lda", "qda", "gaussian-nb")
-
-
-def default_metric(costs: Any, shares: dict[Any, float], models: dict[str, Any]) -> tuple[str, str]:
-    """What models are compared by, and why where that needs saying.
-
-    The cost if there are costs, else the log-loss, which sees how sure each answer is, and rare classes as well as
-    others. Where a model has no probabilities it is accuracy; and where one class has more than four fifths of the rows
-    the AUC: there always naming it is nearly as accurate as anything can be, and accuracy hardly sees the others.
-    """
-    if costs is not None:
-        return "cost", ""
-    without = [name for name, model in models.items() if not hasattr(model, "predict_proba")]
-    if not without:
-        return "log_loss", ""
-    has = "has" if len(without) == 1 else "have"
-    reason = f"Models are compared by {{}}, not by log-loss, because {listed(without, most=3)} {has} no probabilities"
-    label = max(shares, key=lambda name: shares[name])
-    if shares[label] <= _DOMINANT:
-        return "accuracy", f"{reason.format('accuracy')}."
-    why = f"{shown(label)} is {percent(shares[label])} of the rows: accuracy hardly sees the others."
-    if all(hasattr(models[name], "decision_function") for name in without):
-        return "auc", f"{reason.format('AUC')}, and {why}"
-    return "accuracy", f"{reason.format('accuracy')} (nor scores, for an AUC); but {why}"
-
-
-def default_models(X: Any, n_classes: int) -> tuple[dict[str, Any], dict[str, Message]]:
-    """The models that suit a table of this size, by their short names, and why others are left out.
-
-    Each tunes itself within the rows it is given, and has probabilities; naive Bayes has its pooling and temperature
-    from rows held out, for columns that depend on each other make its own far too sure.
-    """
-    from ..estimators.auto import ENOUGH_ROWS  # which loads all families
-
-    (n, p), scores = X.shape, 1 if n_classes == 2 else n_classes
-    dense, sample = not sp.issparse(X), min(n, ENOUGH_ROWS)
-    size = f"{n:,} rows, {p:,} columns and {n_classes} classes"
-    is_sparse = "sparse rows would have to be held whole"
-    many_columns = is_sparse if not dense else f"a covariance of {p:,} columns would have to be inverted"
-    long = f"with {size} this would take longer than all other models together"
-    invertible = dense and min(n, p) <= _INVERTED_COLUMNS  # few rows span few dimensions
-    suits = {
-        "ridge": (True, ""),
-        "lasso": (n * min(n, p) * scores**2 <= _LASSO_WORK, long),
-        "lda": (invertible, many_columns),
-        "rda": (invertible, many_columns),
-        "naive-bayes-calibrated": (dense, is_sparse),
-        "svm-calibrated": (n * p * scores <= _SVM_VALUES, long),
-        "least-squares-calibrated": (invertible, many_columns),
-        "auto": (dense and sample * p * min(sample, p) * scores**2 <= _MAX_AUTO_WORK, long if dense else is_sparse),
-    }
-    models = {name: new_model(name) for name, (fits, _) in suits.items() if fits}
-    remedy = ("; to include it, name it in ", Setting("models"), ".")
-    return models, {name: Message(why, *remedy) for name, (fits, why) in suits.items() if not fits}
-
-
 def _cross_validated(
     task: ValidationTask, metric: str, keep: str, progress: ProgressOption, n_jobs: int | None
 ) -> tuple[CrossValidation, dict[str, DegenerateDataError]]:
-    """The scores of all models that could be fitted, with what is kept of their predictions: see `compare`."""
+    """The scores of all models that could be fitted, with their out-of-fold predictions (see ``keep`` of `compare`)."""
     numbers = len(task.rounds) * task.table.n_rows * len(task.table.classes)  # posteriors of one model
-    every_row, few = hold_out_every_row(task.rounds), len(task.models) * numbers <= _MOST_KEPT
+    every_row, few = hold_out_every_row(task.rounds), len(task.models) * numbers <= _MAX_KEPT_POSTERIORS
     kept = None if not every_row else keep if few else "predictions"
     found, errors = cross_validated(replace(task, keep=kept), progress, n_jobs)
     if found.models == (BASELINE,):
         raise next(iter(errors.values()))
     _refuse_unmeasured(found, metric)
-    if keep == "posteriors" and every_row and not few and numbers <= 4 * _MOST_KEPT:
+    if keep == "posteriors" and every_row and not few and numbers <= 4 * _MAX_KEPT_POSTERIORS:
         models = [name for name in found.models if name != BASELINE]
         best = (max if METRICS[metric] else min)(models, key=lambda name: found.mean(name, metric))
         alone, _ = cross_validated(replace(task, models={best: task.models[best]}, keep="posteriors"), False, n_jobs)
@@ -777,11 +520,13 @@ def _refuse_unmeasured(found: CrossValidation, metric: str) -> None:
 
 
 def _put_aside(
-    table: LabelledTable, holdout: Any, stratify: bool, random_state: Any
+    table: LabelledTable, holdout: Holdout, stratify: bool, random_state: RandomState
 ) -> tuple[LabelledTable, tuple[Any, Any] | None]:
-    """The rows to cross-validate on, and those (with labels) that are put aside."""
-    if holdout is not None and isinstance(table.X, Source):
-        raise ParameterError(Setting("holdout"), " is for rows in memory: evaluate models on files put aside.")
+    """The rows of the cross-validation, and the hold-out set with its labels."""
+    if holdout is not None and table.streamed is not None:
+        raise ParameterError(
+            Setting("holdout"), " requires rows in memory. Evaluate models on a separate file instead."
+        )
     if holdout is None or (isinstance(holdout, tuple) and len(holdout) == 2):
         return table, holdout
     if not isinstance(holdout, float) or not 0 < holdout < 1:
@@ -790,8 +535,8 @@ def _put_aside(
     return table.take(split.train), (table.rows(split.test), table.labels(split.test))
 
 
-def _answers(fitted: Any, X: Any, costs: Any) -> Array:
-    """What a model predicts, or what the costs decide on its probabilities."""
+def _answers(fitted: BaseEstimator, X: MatrixLike, costs: CostsLike | None) -> Array:
+    """The predictions of a model, or the classes of least expected cost."""
     if costs is not None and costs_decide(fitted):
         return Decision(costs).decide(posterior(fitted, X))
     return np.asarray(fitted.predict(X))
@@ -804,21 +549,11 @@ def _differences(
     estimates = [found.difference(*pair, metric, level) for pair in pairs]
     p_values, adjusted = np.array([estimate.p_value for estimate in estimates]), np.empty(len(pairs))
     with_baseline = np.array([BASELINE in pair for pair in pairs])
-    for family in (with_baseline, ~with_baseline):  # what has learned anything, and what is better than what
+    for family in (with_baseline, ~with_baseline):
         adjusted[family] = holm(p_values[family])
     differences = []
     for (first, second), estimate, p in zip(pairs, estimates, adjusted.tolist(), strict=True):
         test = mcnemar(truth, predicted[first], predicted[second], level=level) if predicted else None
-        differences.append(Difference(first, second, **vars(estimate), p_adjusted=p, holdout=test))
+        figures = estimate.difference, estimate.low, estimate.high, estimate.p_value
+        differences.append(Difference(first, second, *figures, p, estimate.is_range, test))
     return differences
-
-
-def holm(p_values: Array) -> Array:
-    """P-values adjusted for their number by Holm's (1979) step-down rule.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(3)
-    array([0.03, 0.06, 0.06])
-    """
-    order = np.argsort(p_values, kind="stable")
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
-    return np.minimum(stepped, 1.0)[np.argsort(order)]

@@ -1,7 +1,7 @@
 """Under- and overfitting: the error of a model in training and on held-out rows against the degree of a polynomial.
 
-All products of columns up to the degree are formed (Cover 1965: what no line separates, a line among enough products
-does), standardised, and given to the model; all degrees are judged on the same folds.
+All products of columns up to the degree are formed (Cover 1965: with enough products, classes become linearly
+separable), standardised, and passed to the model; all degrees are evaluated on the same folds.
 """
 
 from __future__ import annotations
@@ -9,35 +9,40 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, MatrixLike, RandomState
 from ..data import as_rows, check_integer
 from ..errors import ParameterError
 from ..evaluation.intervals import Estimate
 from ..results import Result, aligned
-from .cross_validation import cross_validate, named_models
+from .cross_validation import cross_validate
+from .fold_fits import named_models
+from .splits import SplitsLike
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DegreeCurve(Result):
-    """Errors of a model by the degree of the polynomial of its columns.
+    """Errors of a model by the degree of a polynomial in its columns.
 
     Attributes
     ----------
     model : str
-        What was fitted.
+        Class of the model.
     degrees : array of shape (D,)
-        The degrees, rising.
+        The degrees, in increasing order.
     n_columns : array of shape (D,)
         Products of columns up to each degree.
     train_errors : array of shape (D,)
-        Mean error on the rows learned from.
+        Mean error on the training rows.
     held_out : tuple of Estimate
         Error on held-out rows with its interval, for each degree.
 
@@ -54,7 +59,7 @@ class DegreeCurve(Result):
 
     @property
     def best(self) -> int:
-        """The degree of the least error on held-out rows; of several, the lowest."""
+        """The degree with the lowest held-out error; for ties, the lowest degree."""
         return int(self.degrees[int(np.argmin([one.value for one in self.held_out]))])
 
     def _columns(self) -> Mapping[str, Any]:
@@ -68,7 +73,7 @@ class DegreeCurve(Result):
         }
 
     def __str__(self) -> str:
-        head = ["degree", "columns", "error in training", "error on held-out rows"]
+        head = ["degree", "columns", "training error", "held-out error"]
         rows = [
             [str(degree), str(columns), f"{train:.4f}", f"{held.value:.4f} ({held.low:.4f} to {held.high:.4f})"]
             for degree, columns, train, held in zip(
@@ -79,29 +84,34 @@ class DegreeCurve(Result):
 
 
 def degree_curve(
-    model: Any, X: Any, y: Any, degrees: Sequence[int] = (1, 2, 3, 4, 5, 6), cv: Any = None, random_state: Any = 0
+    model: BaseEstimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    degrees: Sequence[int] = (1, 2, 3, 4, 5, 6),
+    cv: SplitsLike = None,
+    random_state: RandomState = 0,
 ) -> DegreeCurve:
-    """The error of a model of all products of the columns up to a degree, in training and on held-out rows.
+    """Training and held-out error of a model with all products of the columns up to a degree.
 
     Parameters
     ----------
     model : classifier
-        Such as `LogisticRegression`; its copies are fitted to standardised products.
+        Copies of it are fitted to standardised products.
     X : array-like or frame of shape (n_rows, n_columns)
-        The columns whose products are formed; few.
+        The columns whose products are formed; a few.
     y : array-like of shape (n_rows,)
         Their labels.
     degrees : sequence of int, default=(1, 2, 3, 4, 5, 6)
-        Degrees to try, rising.
+        Degrees to try, in increasing order.
     cv : int, splitter or None, default=None
-        Folds, as `cross_validate` takes them.
+        Folds, as for `cross_validate`.
     random_state : int or numpy Generator, default=0
-        Deals the rows to folds.
+        For the folds.
 
     Returns
     -------
     DegreeCurve
-        Errors at each degree. Where that in training falls and that on held-out rows rises, the model overfits.
+        Errors at each degree. The model overfits where the training error decreases and the held-out error increases.
 
     See Also
     --------
@@ -114,7 +124,7 @@ def degree_curve(
     >>> from discriminant.datasets import curved
     >>> data = curved(80)
     >>> print(degree_curve(LogisticRegression(alpha=1e-8), data.X, data.y, degrees=[1, 2, 6]))
-    degree  columns  error in training     error on held-out rows
+    degree  columns  training error     held-out error
     1             2             0.3306  0.3375 (0.2435 to 0.4464)
     2             5             0.1319  0.1625 (0.0975 to 0.2584)
     6            27             0.0000  0.2375 (0.1576 to 0.3414)
@@ -122,7 +132,7 @@ def degree_curve(
     """
     wanted = [int(degree) for degree in degrees]
     if not wanted or wanted != sorted(set(wanted)):
-        raise ParameterError(f"degrees must be rising whole numbers from 1, got {list(degrees)}.")
+        raise ParameterError(f"degrees must be increasing integers of at least 1, got {list(degrees)}.")
     check_integer("degrees", wanted[0], 1)
     ((name, classifier),) = named_models(model).items()
     made = {

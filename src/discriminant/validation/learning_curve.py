@@ -1,7 +1,7 @@
-"""Learning curves, and where a model's error comes from.
+"""Learning curves and sources of error.
 
-The error as the number of training rows grows, its limit by extrapolation (a power law with a limit), and the error
-taken apart: too few rows, too simple a model, or a solver that stopped early.
+The limit of a learning curve is extrapolated by a power law. The error of a model is the sum of Bayes error,
+approximation error, estimation error and optimisation error.
 """
 
 from __future__ import annotations
@@ -16,35 +16,23 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar, nnls
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, MatrixLike, RandomState
 from ..data import check_number
 from ..engine import ProgressOption
 from ..errors import ParameterError
-from ..estimators.base import MomentClassifier
+from ..estimators.moment_classifier import MomentClassifier
 from ..evaluation.intervals import Estimate
 from ..results import Result, aligned, columns_of, jsonable, records_of
-from .cross_validation import (
-    ValidationTask,
-    corrected_mean,
-    named_models,
-    refuse_weightless_models,
-    split_results,
-    wanted_scoring,
-)
-from .held_out import (
-    LabelledTable,
-    Round,
-    ShareOfRows,
-    Split,
-    held_out_rows,
-    labelled_table,
-    place_in_class,
-    plan_rounds,
-    shuffled_by_class,
-)
+from ..theory.bayes import BayesError
+from .cross_validation import corrected_mean
+from .fold_fits import ModelsLike, ValidationTask, named_models, refuse_weightless_models, split_results
+from .held_out import ShareOfRows, held_out_rows
+from .labelled_table import LabelledTable, labelled_table
+from .scoring import wanted_scoring
+from .splits import Round, Split, SplitsLike, place_in_class, plan_rounds, shuffled_by_class
 
 #: Powers of n at which the error can approach its limit: 1/2 is the slowest rate that bounds on finite classes of
 #: rules allow, 1 the rate of a regular model with a fixed number of parameters.
@@ -54,19 +42,19 @@ _DEFAULT_STEPS = 8
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """``limit + scale * n**-power``, fitted to errors by least squares."""
+    """The power law ``limit + scale * n**-power``, fitted to errors by least squares."""
 
     limit: float
     scale: float
     power: float
 
-    def at(self, n: Any) -> Any:
+    def at(self, n: ArrayLike) -> Array:
         """The error at n training rows."""
         return self.limit + self.scale * np.asarray(n, dtype=np.float64) ** -self.power
 
 
 def fit_power_law(sizes: Array, errors: Array) -> PowerLaw:
-    """The power law of least squares with a limit and a scale of at least 0 and a power from 1/2 to 1.
+    """The least-squares fit with non-negative limit and scale, and a power from 1/2 to 1.
 
     >>> law = fit_power_law(np.array([50, 100, 200, 400]), 0.1 + 3 / np.array([50, 100, 200, 400]))
     >>> round(law.limit, 4), round(law.scale, 3), round(law.power, 3)
@@ -74,7 +62,7 @@ def fit_power_law(sizes: Array, errors: Array) -> PowerLaw:
     """
 
     def coefficients(power: float) -> tuple[Array, float]:
-        # Rows are counted in units of the smallest size: the two columns then are of like size.
+        # Rows are counted in units of the smallest size, so that the two columns have similar scales.
         found, distance = nnls(np.column_stack((np.ones(len(sizes)), (sizes / sizes[0]) ** -power)), errors)
         return found, float(distance)
 
@@ -86,7 +74,7 @@ def fit_power_law(sizes: Array, errors: Array) -> PowerLaw:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Result):
-    """Errors on training rows and on held-out rows for a growing number of training rows.
+    """Training and held-out errors by the number of training rows.
 
     Attributes
     ----------
@@ -95,10 +83,10 @@ class LearningCurve(Result):
     sizes : array of shape (S,)
         Training rows.
     validation_errors, train_errors : arrays of shape (splits, S)
-        Shares of rows that were given another class than their own.
+        Error rates.
     ratio : float
-        Held-out rows of a split over all its training rows, on average. It corrects the standard errors for the rows
-        the splits share; smaller sizes share fewer, so that theirs are cautious.
+        Mean ratio of held-out to training rows of a split. It corrects the standard errors for the training rows that
+        splits have in common; smaller sizes have fewer in common, so their standard errors are conservative.
     held_out : tuple of ShareOfRows
         The errors on the held-out rows of all splits, for each size.
     """
@@ -111,7 +99,7 @@ class LearningCurve(Result):
     held_out: tuple[ShareOfRows, ...]
 
     def validation(self, step: int = -1) -> Estimate:
-        """The error on held-out rows at one of the sizes, with Wilson's interval of all of them."""
+        """The held-out error at one of the sizes, with Wilson's interval."""
         found = self.held_out[step]
         return Estimate.by_interval("", "overall", found.value, found.interval(0.95))
 
@@ -121,27 +109,27 @@ class LearningCurve(Result):
 
     @cached_property
     def power_law(self) -> PowerLaw:
-        """``limit + scale * n**-power`` fitted to the mean error on held-out rows."""
+        """``limit + scale * n**-power`` fitted to the mean held-out error."""
         return fit_power_law(self.sizes, self.validation_errors.mean(axis=0))
 
     @cached_property
     def limit(self) -> Estimate:
-        """The error that endless rows would lead to, by extrapolation.
+        """The extrapolated error for an infinite number of training rows.
 
-        The standard error comes from leaving out one split at a time (jackknife), with the correction for the rows the
-        splits share. That the curve is a power law is an assumption it does not cover.
+        The standard error is a jackknife over splits, corrected for their common training rows. It does not include the
+        uncertainty of the power law as a model of the curve.
         """
         return corrected_mean(self._limits, self.ratio).around(self.power_law.limit)
 
     @cached_property
     def estimation(self) -> Estimate:
-        """What more rows could remove: the error on held-out rows at the largest size minus the limit."""
+        """The estimation error: the held-out error at the largest size minus the limit."""
         found = corrected_mean(self.validation_errors[:, -1] - self._limits, self.ratio)
         return found.around(self.validation().value - self.power_law.limit)
 
     @cached_property
     def _limits(self) -> Array:
-        """The jackknife's pseudo-values of the limit, which behave like scores of the splits."""
+        """The jackknife pseudo-values of the limit, one for each split."""
         splits = len(self.validation_errors)
         if splits == 1:
             return np.array([self.power_law.limit])
@@ -160,13 +148,13 @@ class LearningCurve(Result):
         return columns
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers and text."""
+        """All values as plain numbers and text."""
         law = self.power_law
         limit = {"value": law.limit, "scale": law.scale, "power": law.power}
         return jsonable({"model": self.model, "sizes": records_of(self._columns()), "limit": limit})
 
     def __str__(self) -> str:
-        rows = [["training rows", "error in training", "error on held-out rows"]]
+        rows = [["training rows", "training error", "held-out error"]]
         found = [self.validation(i) for i in range(len(self.sizes))]
         cells = [f"{one.value:.4f} ({one.low:.4f} to {one.high:.4f})" for one in found]
         rows += [[str(n), str(self.train(i)), cells[i]] for i, n in enumerate(self.sizes.tolist())]
@@ -176,51 +164,51 @@ class LearningCurve(Result):
 
 
 def learning_curve(
-    model: Any, X: Any, y: Any, sizes: Any = None, cv: Any = 5, repeats: int = 1, groups: Any = None,
-    sample_weight: Any = None, stratify: bool = True, random_state: Any = 0, progress: ProgressOption = None,
-    n_jobs: int | None = None,
+    model: ModelsLike, X: MatrixLike, y: ArrayLike, sizes: Iterable[float] | None = None, cv: SplitsLike = 5,
+    repeats: int = 1, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None, stratify: bool = True,
+    random_state: RandomState = 0, progress: ProgressOption = None, n_jobs: int | None = None,
 ) -> LearningCurve:  # fmt: skip
-    """The error of a model for a growing number of training rows, each set of rows holding the one before.
+    """The error of a model by the number of training rows, for nested sets of training rows.
 
-    Models that are read from class moments read each split's rows once, whatever the number of sizes.
+    Moment models read the rows of each split once for all sizes.
 
     Parameters
     ----------
     model : classifier
-        One model; it may come with a name, as ``{name: model}``.
+        One model, or ``{name: model}``.
     X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
-        All rows there are.
+        All rows.
     y : array-like of shape (n_rows,)
-        The label of every row.
+        The labels.
     sizes : list of int or float, optional
-        Numbers of training rows, or shares of them. By default eight sizes, each larger by the same factor.
+        Numbers of training rows, or shares of them. Default: eight sizes in geometric progression.
     cv : int, float, splitter or iterable of (train, test), default=5
-        As in `cross_validate`. Each split's training rows are brought into a random order in which every beginning
-        has about the same share of each class.
+        As in `cross_validate`. The training rows of each split are ordered at random so that the first n have about the
+        same class shares for every n.
     repeats : int, default=1
-        Deals of the folds.
+        Number of repeats of the k-fold split.
     groups : array-like of shape (n_rows,), optional
-        Groups that are held out as a whole.
+        Groups whose rows are held out together.
     sample_weight : array-like of shape (n_rows,), optional
-        Frequencies of the rows.
+        Frequency weights.
     stratify : bool, default=True
-        Whether each fold has its share of each class.
+        Whether folds are stratified by class.
     random_state : int or Generator, default=0
-        For the folds and for the order in which rows are added.
+        Seed of the folds and of the order of the training rows.
     progress : bool or callable, optional
-        True for a bar, False for none; by default one that appears when it takes long. A function is told the fits
-        done and their number.
+        Whether a progress bar is shown; default: only if the computation takes long. A function is called
+        with the number of fits done and the total.
     n_jobs : int, optional
-        Threads to use; by default those of BLAS.
+        Number of threads; default: as BLAS.
 
     Returns
     -------
     LearningCurve
-        Errors in training and on held-out rows at each size, and the power law through them.
+        Training and held-out errors at each size, and the fitted power law.
 
     See Also
     --------
-    error_sources : What the limit of the curve says about the model.
+    error_sources : Sources of error, from the limit of the curve.
     discriminant.figures.learning_curve : Draws it.
 
     Examples
@@ -229,16 +217,16 @@ def learning_curve(
     >>> from discriminant import LinearDiscriminantAnalysis
     >>> X, y = load_iris(return_X_y=True)
     >>> print(learning_curve(LinearDiscriminantAnalysis(), X, y, sizes=[15, 30, 60, 120]))
-    training rows  error in training     error on held-out rows
+    training rows  training error     held-out error
     15               0.0000 ± 0.0000  0.0733 (0.0414 to 0.1265)
     30               0.0200 ± 0.0555  0.0400 (0.0185 to 0.0845)
     60               0.0167 ± 0.0219  0.0267 (0.0104 to 0.0666)
-    120              0.0200 ± 0.0085  0.0200 (0.0068 to 0.0571)
+    120              0.0200 ± 0.0085  0.0200 (0.0041 to 0.0571)
     LinearDiscriminantAnalysis: limit 0.0113 ± 0.0341 by extrapolation (0.0113 + 0.9183 n^-1.00)
     """
     named, table = named_models(model), labelled_table(X, y, sample_weight, groups)
     if len(named) > 1:
-        raise ParameterError(f"A learning curve is that of one model, got {len(named)}. Make one for each.")
+        raise ParameterError(f"learning_curve takes one model, got {len(named)}. Call it once for each model.")
     if table.weight is not None:
         refuse_weightless_models(named)
     rng = np.random.default_rng(random_state)
@@ -259,7 +247,7 @@ def learning_curve(
 
 
 def _nested_splits(table: LabelledTable, split: Split, steps: list[int], rng: np.random.Generator) -> Round:
-    """Splits that learn from the first rows of a random order of the training rows, a few more each time."""
+    """Splits with nested training rows: the first rows of a random order."""
     order = split.train[evenly_mixed(table.codes[split.train], rng)]
     step = np.full(table.n_rows, len(steps), dtype=np.int32)
     step[order[: steps[-1]]] = np.repeat(np.arange(len(steps)), np.diff([0, *steps]))
@@ -268,24 +256,24 @@ def _nested_splits(table: LabelledTable, split: Split, steps: list[int], rng: np
 
 
 def evenly_mixed(codes: Array, rng: np.random.Generator) -> Array:
-    """A random order of rows every beginning of which has about the same share of each class."""
+    """A random order of rows whose first n have about the same class shares for every n."""
     order, sizes = shuffled_by_class(codes, rng), np.bincount(codes)
     return order[np.argsort((place_in_class(sizes) + 0.5) / np.repeat(sizes, sizes), kind="stable")]
 
 
-def _checked_sizes(sizes: Any, table: LabelledTable, available: int) -> list[int]:
+def _checked_sizes(sizes: Iterable[float] | None, table: LabelledTable, available: int) -> list[int]:
     if sizes is None:
-        # From where the rarest class has more rows than there are columns, if there are that many, up to all.
+        # From the size at which the rarest class has more rows than columns, if available, to all rows.
         rarest = table.class_counts.min() / table.n_rows
         wanted = max((table.n_columns + 2) / rarest, 10 * len(table.classes), available / 50)
         first = int(min(math.ceil(wanted), max(available // 2, len(table.classes))))
         return sorted(set(np.rint(np.geomspace(first, available, _DEFAULT_STEPS)).astype(int).tolist()))
     if not isinstance(sizes, Iterable) or isinstance(sizes, str):
         raise ParameterError(f"sizes must be a list of numbers of training rows, got {sizes!r}.")
-    steps = []
+    steps: list[int] = []
     for size in sizes:
         if not isinstance(size, Real) or isinstance(size, bool) or not float(size) > 0:
-            raise ParameterError(f"sizes must be numbers of rows, or shares of them up to 1, got {size!r}.")
+            raise ParameterError(f"sizes must be numbers of training rows, or shares up to 1, got {size!r}.")
         share = not isinstance(size, Integral) and float(size) <= 1
         steps.append(round(float(size) * available) if share else int(float(size)))
     steps = sorted(set(steps))
@@ -297,29 +285,29 @@ def _checked_sizes(sizes: Any, table: LabelledTable, available: int) -> list[int
     return steps
 
 
-#: The solver's answer is compared with one that is this much closer to the optimum.
+#: Factor of the tighter tolerance with which the solution is compared.
 _TIGHTER, _TIGHTEST = 1e-3, 1e-14
 
 
 @dataclass(frozen=True, repr=False)
 class Optimisation(Result):
-    """How far the solver stayed from the optimum, and what that changes.
+    """The distance of the solver from the optimum, and its effect.
 
     Attributes
     ----------
-    excess : float or None
+    suboptimality : float or None
         Estimated distance of the objective from its minimum, relative to the objective. None: unknown.
     duality_gap : float or None
-        A proven bound on the distance, where the problem has a dual.
+        A proven bound on the suboptimality, if the problem has a dual.
     changed : float or None
-        Share of training rows (of their weight) whose predicted class changes if the solver goes on.
+        Share of training rows (by weight) whose predicted class changes with a tighter tolerance.
     error : float or None
-        Error on the training rows minus that after the solver has gone on.
+        Error on the training rows minus that with a tighter tolerance.
     words : str
-        All this as a sentence.
+        Summary as a sentence.
     """
 
-    excess: float | None
+    suboptimality: float | None
     duality_gap: float | None
     changed: float | None
     error: float | None
@@ -331,10 +319,10 @@ class Optimisation(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorSources(Result):
-    """The error of a model on new rows, taken apart.
+    """The error of a model on new rows, decomposed into its sources.
 
-    ``total = bayes_error + approximation + estimation``; what the solver adds is part of the latter two and stands
-    beside them.
+    ``total = bayes_error + approximation + estimation``; the error of the solver is part of the latter two and is also
+    reported separately.
 
     Attributes
     ----------
@@ -343,16 +331,15 @@ class ErrorSources(Result):
     total : Estimate
         Error on held-out rows at the largest size of the learning curve.
     estimation : Estimate
-        What more rows could remove: the total minus the learning curve's limit.
+        Estimation error: the total minus the limit of the learning curve.
     approximation : Estimate or None
-        What a model of this kind cannot learn from any number of rows: the limit minus the Bayes error. None where the
-        Bayes error is not known.
+        Approximation error: the limit minus the Bayes error. None if the Bayes error is unknown.
     bayes_error : float or None
-        The error of the best rule there is.
+        The error rate of the Bayes classifier.
     optimisation : Optimisation
-        What the solver left undone.
+        The suboptimality of the solution.
     curve : LearningCurve
-        Where total and estimation come from.
+        The curve from which total and estimation error are computed.
     """
 
     model: str
@@ -364,12 +351,12 @@ class ErrorSources(Result):
     curve: LearningCurve
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers and text."""
+        """All values as plain numbers and text."""
         values = super().to_dict() | {name: _ends(getattr(self, name)) for name in _ESTIMATED}
         return jsonable(values | {"rows": int(self.curve.sizes[-1]), "learning_curve": values.pop("curve")})
 
     def _columns(self) -> dict[str, list[Any]]:
-        """One row for each source: its size and 95 % interval."""
+        """One row for each source, with its estimate and 95 % interval."""
         rows = [{"source": name, **(_ends(getattr(self, name)) or {})} for name in _ESTIMATED]
         others = {"bayes_error": self.bayes_error, "optimisation": self.optimisation.error}
         rows += [{"source": name, "value": value} for name, value in others.items()]
@@ -392,46 +379,47 @@ class ErrorSources(Result):
 
 
 def error_sources(
-    model: Any, X: Any, y: Any, bayes_error: Any = None, sizes: Any = None, cv: Any = 5, repeats: int = 1,
-    groups: Any = None, sample_weight: Any = None, random_state: Any = 0, progress: ProgressOption = None,
+    model: ModelsLike, X: MatrixLike, y: ArrayLike, bayes_error: float | BayesError | None = None,
+    sizes: Iterable[float] | None = None, cv: SplitsLike = 5, repeats: int = 1, groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None, random_state: RandomState = 0, progress: ProgressOption = None,
     n_jobs: int | None = None,
 ) -> ErrorSources:  # fmt: skip
-    """The error of a model split into estimation, approximation and optimisation, side by side.
+    """Decompose the error of a model into estimation, approximation and optimisation error.
 
-    Estimation is the distance of the error on held-out rows from the limit of the learning curve, approximation the
-    distance of that limit from the Bayes error, optimisation what the solver left undone on the training rows.
+    Estimation is the distance of the held-out error from the limit of the learning curve, approximation the
+    distance of that limit from the Bayes error, optimisation the suboptimality of the solution on the training rows.
 
     Parameters
     ----------
     model : classifier
-        Whose error is taken apart.
+        The model.
     X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
-        Rows for the learning curve and for the solver.
+        Features.
     y : array-like of shape (n_rows,)
-        What is to be predicted.
+        Class labels.
     bayes_error : float or an object with an ``error``, optional
-        The error of the best possible rule, where it is known: that of `discriminant.theory.bayes_error`, say.
+        The Bayes error, if known: for example from `discriminant.theory.bayes_error`.
     sizes : list of int or float, optional
-        Sizes of the learning curve, as `learning_curve` takes them.
+        Sizes of the learning curve, as for `learning_curve`.
     cv : int, float, splitter or iterable of (train, test), default=5
-        Splits at which the curve is measured.
+        Splits of the learning curve, as for `cross_validate`.
     repeats : int, default=1
-        Number of times that they are drawn.
+        Number of repeats of the k-fold split.
     groups : array-like of shape (n_rows,), optional
-        Held out one by one, if there are any.
+        Groups whose rows are held out together.
     sample_weight : array-like of shape (n_rows,), optional
-        Of the fits and of the errors.
+        Weights of fits and errors.
     random_state : int or Generator, default=0
-        Makes the curve reproducible.
+        Seed of the learning curve.
     progress : bool or callable, optional
-        Whether to show how far the curve is.
+        Whether progress is shown.
     n_jobs : int, optional
-        Threads for the curve.
+        Number of threads.
 
     Returns
     -------
     ErrorSources
-        The parts of the error, each with its interval, beside the learning curve they come from.
+        The sources of error with intervals, and the learning curve.
 
     See Also
     --------
@@ -452,13 +440,14 @@ def error_sources(
     >>> X = rng.normal(size=(1000, 3)) + 1.0 * y[:, None]
     >>> found = error_sources(LinearDiscriminantAnalysis(), X, y, bayes_error=0.1932)
     >>> found.optimisation.words
-    'closed form: nothing is left to the solver'
+    'closed form: no optimisation error'
     """
     named = named_models(model)
-    best = getattr(bayes_error, "error", bayes_error)
-    if best is not None:
+    known = None
+    if bayes_error is not None:
+        best: Any = getattr(bayes_error, "error", bayes_error)
         check_number("bayes_error", best, 0, 1)
-    known = None if best is None else float(best)
+        known = float(best)
     curve = learning_curve(
         named, X, y, sizes, cv, repeats, groups, sample_weight,
         random_state=random_state, progress=progress, n_jobs=n_jobs,
@@ -470,25 +459,25 @@ def error_sources(
     )
 
 
-def _optimisation(model: Any, table: LabelledTable) -> Optimisation:
+def _optimisation(model: BaseEstimator, table: LabelledTable) -> Optimisation:
     if isinstance(model, MomentClassifier):
-        return Optimisation(0.0, 0.0, 0.0, 0.0, "closed form: nothing is left to the solver")
+        return Optimisation(0.0, 0.0, 0.0, 0.0, "closed form: no optimisation error")
     fitted = table.fitted(model)
     solution = getattr(fitted, "solution_", None)
     if solution is None:
-        return Optimisation(None, None, None, None, "unknown: the model does not say how far its solver came")
+        return Optimisation(None, None, None, None, "unknown: the model has no record of its solver")
     gap = getattr(solution, "duality_gap", None)
-    words = f"objective {solution.excess:.1e} above its minimum (relative)"
+    words = f"objective {solution.suboptimality:.1e} above its minimum (relative)"
     words += "" if gap is None else f", by {gap:.1e} at most"
     if "tol" not in model.get_params():
-        return Optimisation(float(solution.excess), gap, None, None, words)
-    changed, error = _left_undone(model, fitted, table)
-    words += f"; going on changes the class of {100 * changed:.2g} % of the training rows"
-    return Optimisation(float(solution.excess), gap, changed, error, words)
+        return Optimisation(float(solution.suboptimality), gap, None, None, words)
+    changed, error = _effect_of_tolerance(model, fitted, table)
+    words += f"; a tighter tolerance changes the class of {100 * changed:.2g} % of the training rows"
+    return Optimisation(float(solution.suboptimality), gap, changed, error, words)
 
 
-def _left_undone(model: Any, fitted: Any, table: LabelledTable) -> tuple[float, float]:
-    """Share of the training rows whose class changes if the solver goes on, and the error this takes away."""
+def _effect_of_tolerance(model: BaseEstimator, fitted: BaseEstimator, table: LabelledTable) -> tuple[float, float]:
+    """Share of the training rows whose class changes with a tighter tolerance, and the reduction of the error."""
     given = model.get_params()
     closer = {"tol": max(_TIGHTER * given["tol"], _TIGHTEST)}
     if "max_iter" in given:
@@ -503,7 +492,7 @@ def _left_undone(model: Any, fitted: Any, table: LabelledTable) -> tuple[float, 
     return float(np.average(changed, weights=weight)), float(np.average(error, weights=weight))
 
 
-#: Sources of error that are estimated with an interval.
+#: Sources of error with an interval.
 _ESTIMATED = ("total", "estimation", "approximation")
 
 
@@ -512,7 +501,7 @@ def _ends(estimate: Estimate | None) -> dict[str, float] | None:
     return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
-def _optional(value: Any) -> str:
+def _optional(value: Estimate | float | None) -> str:
     if value is None:
         return "unknown"
     return f"{value:.4f}" if isinstance(value, float) else str(value)

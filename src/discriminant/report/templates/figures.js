@@ -1,14 +1,14 @@
-// Draws every figure from its data, in the width there is.
+// Draws every figure from its data, in the available width.
 (function () {
   "use strict";
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const settings = { responsive: true, displayModeBar: false, displaylogo: false };
   const narrow = 600;
-  const usual = 450;
-  const most = 10;
+  const defaultHeight = 450;
+  const maxEntries = 10;
   const paper = { width: 660, height: 400 };
 
-  // An axis's name in lines that fit a narrow screen.
+  // The title of an axis, wrapped for a narrow screen.
   function wrapped(text) {
     const lines = [""];
     text.split(" ").forEach(function (word) {
@@ -19,13 +19,13 @@
     return lines.join("<br>");
   }
 
-  // Legends of many classes stand beside the plot; on a narrow screen below it, if they are short enough to help.
+  // Legends of many classes are right of the plot; on a narrow screen below it, if they are short.
   function fitted(figure, width) {
     const copy = JSON.parse(JSON.stringify(figure.layout));
     const entries = figure.data.filter(function (trace) {
       return trace.showlegend !== false && trace.type !== "heatmap";
     }).length;
-    if (entries > most) {
+    if (entries > maxEntries) {
       copy.legend = Object.assign({}, copy.legend, { x: 1.02, xanchor: "left", y: 1, yanchor: "top" });
     }
     if (width < narrow) {
@@ -35,8 +35,8 @@
         const title = copy[name].title;
         if (title && title.text) { title.text = wrapped(title.text); }
       });
-      const height = copy.height || usual;
-      if (copy.showlegend !== false) { copy.showlegend = entries > 1 && entries <= most; }
+      const height = copy.height || defaultHeight;
+      if (copy.showlegend !== false) { copy.showlegend = entries > 1 && entries <= maxEntries; }
       if (copy.showlegend) {
         copy.legend = Object.assign({}, copy.legend, {
           orientation: "h", x: 0, xanchor: "left", y: -75 / (height - 84), yanchor: "top",
@@ -53,7 +53,7 @@
 
   places().forEach(function (place) {
     const figure = figures[place.id];
-    place.style.minHeight = (figure.layout.height || usual) + "px";
+    place.style.minHeight = (figure.layout.height || defaultHeight) + "px";
     Plotly.newPlot(place, {
       data: figure.data, layout: fitted(figure, place.clientWidth), frames: figure.frames || [], config: settings,
     });
@@ -61,7 +61,7 @@
 
   window.addEventListener("beforeprint", function () {
     places().forEach(function (place) { 
-      const height = Math.min(figures[place.id].layout.height || usual, paper.height);
+      const height = Math.min(figures[place.id].layout.height || defaultHeight, paper.height);
       Plotly.relayout(place, { width: paper.width, height: height, autosize: false });
     });
   });

@@ -10,9 +10,9 @@
   const share = element("class-share");
   const chooser = element("threshold-class");
   const plot = element("plot-thresholds");
-  // Shares of a class from 0.1 % to 99.9 %, in even steps of its log-odds; the middle one is that of the rows.
+  // Prevalences from 0.1 % to 99.9 %, in even steps of the log-odds; the middle one is that of the rows.
   const shareSteps = 100;
-  const farthest = Math.log(999);
+  const maxLogOdds = Math.log(999);
   let own = 0.5;
 
   function current() { return state.classes[chooser ? Number(chooser.value) : 0]; }
@@ -21,8 +21,8 @@
     const step = Number(share.value) - shareSteps / 2;
     if (step === 0) { return own; }
     const centre = Math.log(own / (1 - own));
-    const reach = step < 0 ? centre + farthest : farthest - centre;
-    const odds = centre + Math.max(reach, 1) * step / (shareSteps / 2);
+    const range = step < 0 ? centre + maxLogOdds : maxLogOdds - centre;
+    const odds = centre + Math.max(range, 1) * step / (shareSteps / 2);
     return 1 / (1 + Math.exp(-odds));
   }
 
@@ -36,13 +36,13 @@
 
   function cheapest(values) {
     const least = Math.min.apply(null, values);
-    let place = 0; // of several the highest
+    let place = 0; // ties: the highest threshold
     values.forEach(function (value, i) { if (value <= least * (1 + 1e-9) + 1e-12) { place = i; } });
     return place;
   }
 
   function plain(value) { return Number(value.toPrecision(3)).toString(); }
-  // As in the text of the page: a share near 0 or 1 has the digits that tell it from them.
+  // As in Python: shares near 0 or 1 have more digits.
   function percent(value) {
     if (!Number.isFinite(value)) { return "-"; }
     const rest = Math.min(value, 1 - value);

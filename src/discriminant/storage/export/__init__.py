@@ -1,4 +1,4 @@
-"""Models in other languages: Python without packages, SQL, JSON, ONNX."""
+"""Export of models to other languages: plain Python, SQL, JSON, ONNX."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
+from sklearn.base import BaseEstimator
+
 from ... import __version__
 from ...basis import Piecewise
 from ...errors import ParameterError, Setting
 from ...files import write_whole
 from ...results import jsonable
-from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
+from ...rules import DiagonalRule, LevelRule, LinearRule, OrdinalRule, QuadraticRule
 from .onnx import onnx_file
 from .python import python_module
 from .recipe import Member, Recipe, RulePart, recipe
@@ -23,7 +25,7 @@ _LANGUAGES = ("python", "sql", "json", "onnx")
 
 
 def export(
-    model: Any,
+    model: BaseEstimator,
     to: Literal["python", "sql", "json", "onnx"],
     path: str | os.PathLike[str] | None = None,
     schema: Any = None,
@@ -31,41 +33,42 @@ def export(
     table: str | Sequence[str] = "data",
     keep: Sequence[str] = (),
 ) -> str | bytes:
-    """The model in another language, as text (ONNX: bytes); it gives the same answers without this package.
+    """The model in another language, as text (ONNX: bytes), with the same predictions and without this package.
 
     ==========  ====================================================================================================
-    to          what comes out
+    to          result
     ==========  ====================================================================================================
-    "python"    A module that imports only ``math``, and ``re`` for dates and amounts: ``predict(row)``,
-                ``scores(row)`` and, where the model has probabilities, ``predict_proba(row)``. A row is a dict by
-                column name, or values in order.
+    "python"    A module that imports only ``math``, and ``datetime`` for dates: ``predict(row)``, ``scores(row)`` and,
+                for models with probabilities, ``predict_proba(row)``. A row is a dict by column name, or values in
+                order.
     "sql"       A SELECT over ``table`` with the columns in ``keep``, ``prediction``, and ``probability_<class>`` (or
-                ``score_<class>``) for each class. For one ``dialect``: DuckDB (1.0), PostgreSQL (12) or SQLite (3.38).
-                A row with a missing value that the model cannot take gives NULL.
-    "json"      One object: ``model``, ``package``, ``classes``, ``columns`` (raw ones, and how they are read: ``name``,
-                ``kind``, ``levels`` by their place, ``missing``, ``missing_numbers``, ``notation``), ``inputs`` (how
-                each column of the model comes from a raw one: ``column``, ``kind``, ``place``, ``fill``, ``unseen``),
-                ``answer`` ("probability" or "score"), ``members``, ``priors``, ``means``. A member has ``constants``
-                and ``parts``, whose sum are its scores, ``functions`` and ``products`` that parts may need, see below,
-                and the ``intercept`` of a linear model. Probabilities are the softmax of the scores; of several members
-                their mean, with the weights ``share``. null stands for minus infinity, the constant of a class that
-                cannot win, and for means not known yet.
+                ``score_<class>``) of each class, for one ``dialect``: DuckDB (1.0), PostgreSQL (12) or SQLite (3.38).
+                Rows with a missing value that the model does not accept get NULL.
+    "json"      One object: ``model``, ``package``, ``classes``, ``columns`` (raw columns: ``name``, ``kind``,
+                ``levels`` by position, ``missing``, ``missing_numbers``, ``notation``), ``inputs`` (columns of the
+                model: ``column``, ``kind``, ``place``, ``fill``, ``unseen``), ``answer`` ("probability" or "score"),
+                ``members``, ``ordinal``, ``priors``, ``means``. A member has ``constants`` and ``parts``, which add up
+                to its scores, ``functions`` and ``products`` that parts may use, see below, and the ``intercept`` of a
+                linear model. Probabilities are the softmax of the scores, or the mean of those of the members with the
+                weights ``share``. null is minus infinity, the constant of a class that cannot win, or an unknown mean.
+                With ``ordinal`` (``form``, ``link``, ``order``, ``sorted``) the scores are those of the K - 1
+                thresholds, sorted if so. F(score), F the distribution function of the link, is the probability of a
+                class up to the threshold ("cumulative"), or of the class at the threshold if it is not a lower one
+                ("continuation"); ``order`` has the positions of the classes.
     "onnx"      A graph in double precision: input ``X`` (rows, columns), or one input (rows, 1) for each raw column
-                where there are categories or missing values (NaN, or the empty text); outputs ``label``, and
-                ``probability`` or ``score`` (rows, classes). Texts of levels are read as the model reads them (these
-                graphs need operators of version 20, others of 19), but a number in another spelling than its level,
-                such as 1.0 for 1, may have no spaces in front beyond ASCII. Dates are given as days since 1970-01-01
-                (of UTC, where they have zones), times of day as hours, amounts as numbers, truth values as 1 and 0.
+                if there are categories or missing values (NaN, or empty text); outputs ``label``, and
+                ``probability`` or ``score`` (rows, classes). Levels are text, read as the model reads them (operators
+                of version 20, otherwise 19); a number spelled differently from its level, such as 1.0 for 1, may follow
+                ASCII spaces only. Dates are days since 1970-01-01 UTC, times of day hours, truth values 1 and 0.
     ==========  ====================================================================================================
 
-    A database may have taken texts for what they look like: Yes for true, 01 for the number 1. SQL and Python read a
-    value by its type: text as it is written, without spaces around it; anything else as the level that means the same.
-    Where several levels do, or where the type is not one that the column can be read from, they raise an error that
-    names the column; nothing is guessed. Python reads dates and amounts as they were read in training, SQL takes dates
-    of the database's types and texts with all digits, such as ``2020-12-31`` or ``2020-12-31T16:00:32.5+01:00``, in the
-    order of training, and amounts as numbers only: ``1.234`` may be a thousand.
+    Values are read by their type. Categories: text without spaces around it, or a number or truth value that is a
+    level; SQL does not read other spellings of such levels in text, such as 1.0 for 1. Numbers and amounts: numbers
+    (Python also reads plain numbers in text, but no amounts). Dates and times: the types of Python or the database,
+    or ISO 8601 text (Python, SQLite). Truth values: also words such as yes and no. Any other value raises an error
+    that names the column.
 
-    A part has a ``kind``, ``places`` of the features x that it takes, and numbers. It adds to the score of class k
+    A part has a ``kind``, ``places`` of the features x that it uses, and numbers. It adds to the score of class k
     "linear": ``coef_k . (x - centre)`` (a linear model's score is also ``intercept_k + coef_k . x``); "diagonal":
     ``-sum_j (x_j - means_kj)^2 / (2 variances_kj)``; "quadratic": ``-|(x - centre - offsets_k) spheres_k|^2 / 2``;
     "levels": ``table[l, k]`` for ``levels[l]``, 0 for others; "piecewise": ``sum_d coefficients_ikd (u - origins_i)^d``
@@ -76,21 +79,20 @@ def export(
     Parameters
     ----------
     model : fitted classifier
-        Whose scores are linear, diagonal or quadratic, in columns or in functions of columns; or a pool of such.
+        With linear, diagonal or quadratic scores in the columns or in functions of them, or a pool of such models.
         For two classes ``decision_function`` is the second score minus the first.
     to : {"python", "sql", "json", "onnx"}
         The language.
     path : str or path, optional
-        Also write it to this file.
-    schema : dict, or an object with ``to_dict``, optional
-        How raw columns become the columns of the model; what is exported then takes raw values. By default what the
-        model learned itself where it takes raw columns.
+        File to write as well.
+    schema : Schema or dict, optional
+        The coding of raw columns, for an export that takes raw values. Default: that of the model's encoder.
     dialect : {"duckdb", "postgresql", "sqlite"}, optional
-        For SQL, and needed there: the database, for each has its own types.
-    table : str, or sequence of names that qualify each other, default="data"
-        For SQL: where the rows are.
+        The database; required for SQL.
+    table : str or sequence of str, default="data"
+        Name of the SQL table, or its qualified name.
     keep : sequence of str, default=()
-        For SQL: columns to pass on.
+        Columns of the SQL table to include in the result.
 
     Returns
     -------
@@ -99,8 +101,8 @@ def export(
 
     See Also
     --------
-    save : All of a model, for this package.
-    load : A model that was saved.
+    save : The whole model, for this package.
+    load : Load a saved model.
 
     Examples
     --------
@@ -116,6 +118,12 @@ def export(
     if to not in _LANGUAGES:
         raise ParameterError(Setting("to"), f" must be one of {', '.join(map(repr, _LANGUAGES))}, got {to!r}.")
     found = recipe(model, schema)
+    if found.ordinal is not None and to not in ("python", "json"):
+        raise ParameterError(
+            f"{type(model).__name__} of form {found.ordinal.form!r} can be exported as Python and JSON only. Use ",
+            Setting("form", "adjacent"),
+            ", or another language.",
+        )
     written: str | bytes
     if to == "python":
         written = python_module(found)
@@ -139,7 +147,7 @@ _KINDS: dict[type, str] = {
 }
 
 
-def _json_text(recipe: Recipe, model: Any) -> str:
+def _json_text(recipe: Recipe, model: BaseEstimator) -> str:
     """The text of the JSON object; `export` describes its keys."""
     described = {
         "model": recipe.name,
@@ -149,10 +157,17 @@ def _json_text(recipe: Recipe, model: Any) -> str:
         "inputs": [asdict(given) for given in recipe.inputs],
         "answer": recipe.answer,
         "members": [_member(member) for member in recipe.members],
+        "ordinal": None if recipe.ordinal is None else _ordinal(recipe.ordinal),
         "priors": getattr(model, "priors_", None),
         "means": getattr(model, "means_", None),
     }
     return json.dumps(jsonable(described), allow_nan=False, indent=1) + "\n"
+
+
+def _ordinal(rule: OrdinalRule) -> dict[str, Any]:
+    """How probabilities of ordered classes follow from the scores of the thresholds."""
+    is_sorted = len(rule.coef) > 1 and rule.form == "cumulative"
+    return {"form": rule.form, "link": rule.link, "order": rule.order.tolist(), "sorted": is_sorted}
 
 
 def _member(member: Member) -> dict[str, Any]:

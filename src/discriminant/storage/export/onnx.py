@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...arrays import Array
 from ...basis import Piecewise
@@ -18,16 +19,14 @@ from ...dependencies import optional_module
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
 from ...tables.levels import BOOLEANS
-from .recipe import SPACES, Input, Member, RawColumn, Recipe, RulePart
+from .recipe import MAX_EXACT_INTEGER, SPACES, Input, Member, RawColumn, Recipe, RulePart
 
-#: Operators and file layout as of 2023, the first that compare text; and the operators that know patterns of text.
+# Versions of 2023: operators that compare text, file layout, and operators with regular expressions.
 _OPERATORS, _LAYOUT, _WITH_PATTERNS = 19, 9, 20
-#: Spaces around a text, in patterns (of RE2).
+# A pattern (RE2) of spaces around a text.
 _AROUND = "[" + "".join(f"\\x{{{number:x}}}" for number in SPACES) + "]*"
-#: What can be cast to a number: with spaces of ASCII in front, and no number that is too large.
+# A pattern of text that can be cast to a number: leading ASCII spaces, no overflow.
 _CASTABLE = r"[\t-\r ]*[-+]?(\d{1,200}\.?\d{0,200}|\.\d{1,200})([eE][-+]?\d{1,2})?" + _AROUND
-#: Floats tell whole numbers below it apart.
-_EXACT = 2**53
 
 
 def onnx_file(recipe: Recipe) -> bytes:
@@ -54,36 +53,36 @@ def onnx_file(recipe: Recipe) -> bytes:
 
 
 def _same_kind(values: Any, what: str) -> Array:
-    """An array of numbers, truth values or text; ONNX has text as objects."""
+    """An array of numbers, truth values, or text as objects."""
     kinds, array = {type(value) for value in values}, exact_array(values)
     if len(kinds) != 1 or not kinds <= {bool, int, float, str} or (kinds == {int} and array.dtype == object):
         raise ParameterError(
-            f"ONNX needs {what} of one kind, numbers of at most 64 bits, truth values or text; got {list(values)}."
+            f"ONNX needs {what} of one type (64-bit numbers, booleans or text), got {list(values)}. Change them."
         )
     return array.astype(object) if kinds == {str} else array
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """A matrix, and which feature each of its columns is."""
+    """A matrix, and the features of its columns."""
 
     name: str
     places: list[int]
 
     def chosen(self, graph: _Graph, places: Sequence[int]) -> str:
-        """The matrix of some features."""
+        """The matrix of these features."""
         if list(places) == self.places:
             return self.name
         at = {place: i for i, place in enumerate(self.places)}
         return graph.node("Gather", self.name, graph.constant([at[place] for place in places]), axis=1)
 
     def beside(self, graph: _Graph, blocks: list[str], places: Iterable[int]) -> _Columns:
-        """With more features."""
+        """The matrix with more features."""
         return _Columns(graph.beside([self.name, *blocks]), [*self.places, *places])
 
 
 class _Graph:
-    """Nodes and constants as they come; every value is (rows, something)."""
+    """The nodes and constants of a graph; every value has a row for each row."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.onnx = optional_module("onnx", "ONNX files")
@@ -104,12 +103,12 @@ class _Graph:
                 self._declare(column, kind, 1)
 
     def node(self, operator: str, *inputs: str, result: str | None = None, **settings: Any) -> str:
-        """The name of what a new node gives."""
+        """The name of the result of a new node."""
         name = result or f"/value/{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operator, list(inputs), [name], **settings))
         return name
 
-    def constant(self, values: Any) -> str:
+    def constant(self, values: ArrayLike) -> str:
         """The name of an array."""
         name = f"/constant/{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.array(values, order="C"), name))
@@ -122,7 +121,7 @@ class _Graph:
         return self.node("Sum", self.constant(member.constants[None]), *terms)
 
     def _features(self, member: Member) -> _Columns:
-        """The inputs, and what the member makes of them before it scores."""
+        """The inputs, functions and products of a member."""
         made = [self._evaluated(function) for function in member.functions]
         n_inputs, n_made = len(self.inputs), sum(function.n_outputs for function in member.functions)
         factors = self.known.beside(self, made, range(n_inputs, n_inputs + n_made))
@@ -132,7 +131,7 @@ class _Graph:
         found = factors
         for length, products in by_length.items():
             made = [factors.chosen(self, places) for places in zip(*products.values(), strict=True)]
-            if not length:  # the product of nothing is 1
+            if not length:  # an empty product is 1
                 ones = np.ones((1, len(products), 1))
                 made = [self._evaluated(Piecewise(self.known.places[0], np.zeros(0), np.zeros(1), ones))]
             multiplied = made[0]
@@ -142,7 +141,7 @@ class _Graph:
         return found
 
     def _evaluated(self, function: Piecewise) -> str:
-        """The outputs of a function: its piece by counting the breaks below, then a polynomial."""
+        """The outputs of a piecewise polynomial."""
         x = self.known.chosen(self, [function.column])
         if function.inner != "identity":
             x = self.node("Add", self.node("Mul", x, self.constant(function.slope)), self.constant(function.offset))
@@ -158,7 +157,7 @@ class _Graph:
         return highest
 
     def _of_part(self, part: RulePart, features: _Columns) -> str:
-        """The scores that a part gives the classes."""
+        """The scores of a part."""
         rule = part.rule
         if isinstance(rule, LevelRule):
             return self._looked_up(rule, self.inputs[part.places[0]].column)
@@ -178,7 +177,7 @@ class _Graph:
         return self.node("Mul", squared, self.constant(-0.5))
 
     def serialised(self, recipe: Recipe, *results: str) -> bytes:
-        """The file of the graph."""
+        """The bytes of the file."""
         helper, inferred = self.onnx.helper, self.onnx.ValueInfoProto
         outputs = [inferred(name=name) for name in results]
         graph = helper.make_graph(self.nodes, recipe.name, self.declared, outputs, self.constants)
@@ -197,7 +196,7 @@ class _Graph:
 
     @cached_property
     def known(self) -> _Columns:
-        """The inputs that are numbers."""
+        """The numeric inputs."""
         places = [j for j, given in enumerate(self.inputs) if given.kind != "place"]
         if self.whole:
             return _Columns("X", places)
@@ -205,7 +204,7 @@ class _Graph:
         return _Columns(self.beside([self._block(column, list(inputs)) for column, inputs in groups]), places)
 
     def _block(self, column: str, inputs: list[Input]) -> str:
-        """Columns of the model that come from one raw column."""
+        """The columns of the model from one raw column."""
         if self.types[column] != "STRING":
             return self.beside([self._of_number(given) for given in inputs])
         raw = self.raw[column]
@@ -219,7 +218,7 @@ class _Graph:
         return self.node("Where", self._cast(missing, "BOOL"), self.constant(fill), block)
 
     def _places_of_text(self, raw: RawColumn) -> tuple[str, str]:
-        """Which place (a column for each) a text has, and whether it has none; the first reading that fits is taken."""
+        """Indicators of the place of a text, and whether it has none; the first match counts."""
         known, rest = "", self.constant(1.0)
         for found in self._readings(raw):
             known = self.node("Add", known, self.node("Mul", found, rest)) if known else found
@@ -227,7 +226,7 @@ class _Graph:
         return known, rest
 
     def _readings(self, raw: RawColumn) -> Iterator[str]:
-        """The place of a text as it is written, without spaces around it, and by what it means."""
+        """The place of a text: exact, without spaces around it, and by its meaning."""
         texts, n_places = raw.lookup.texts, len(raw.levels)
         if any(text != text.strip() for text in texts):
             yield self.node("MatMul", self._equal(raw.name, list(texts)), self._at(list(texts.values()), n_places))
@@ -238,7 +237,7 @@ class _Graph:
             placed = {truth: place for truth, place in raw.lookup.truths.items() if place is not None}
             words = {place: [w for w in BOOLEANS if placed.get(BOOLEANS[w]) == place] for place in placed.values()}
             yield self._in_places(raw.name, {place: f"(?i:{_spelled(own)})" for place, own in words.items()}, n_places)
-        numbers = {n: p for n, p in raw.lookup.numbers.items() if p is not None and abs(n) < _EXACT}
+        numbers = {n: p for n, p in raw.lookup.numbers.items() if p is not None and abs(n) < MAX_EXACT_INTEGER}
         if numbers:
             is_number = self._matched(raw.name, _CASTABLE, around="")
             text = self.node("Where", self._cast(is_number, "BOOL"), raw.name, self.constant(exact_array(["0"])))
@@ -247,18 +246,18 @@ class _Graph:
             yield self.node("Mul", self.node("MatMul", self._cast(equal, "DOUBLE"), at), is_number)
 
     def _in_places(self, column: str, patterns: Mapping[int, str], n_places: int) -> str:
-        """A column for each place: whether a text has the pattern of the place."""
+        """Indicators of the places whose pattern matches a text."""
         if not patterns:
             return self.constant(np.zeros((1, n_places)))
         found = self.beside([self._matched(column, pattern) for pattern in patterns.values()])
         return self.node("MatMul", found, self._at(list(patterns), n_places))
 
     def _at(self, places: list[int], n_places: int) -> str:
-        """What puts columns where their places are."""
+        """The matrix that maps columns to places."""
         return self.constant(np.eye(n_places)[places])
 
     def _matched(self, column: str, pattern: str, around: str = _AROUND) -> str:
-        """1 where a text has a pattern, but for spaces around it, else 0."""
+        """Indicator of texts that match a pattern, with spaces around it."""
         self.operators = _WITH_PATTERNS
         return self._cast(self.node("RegexFullMatch", column, pattern=f"{around}(?:{pattern}){around}"), "DOUBLE")
 
@@ -288,17 +287,17 @@ class _Graph:
 
 
 def _spelled(texts: Iterable[str]) -> str:
-    """The pattern of any of some texts."""
+    """A pattern of these texts."""
     return "|".join(map(re.escape, dict.fromkeys(texts)))
 
 
 def _refuse_taken(column: str) -> None:
     if column in ("", "label", "probability", "score") or column.startswith(("/value/", "/constant/")):
-        raise ParameterError(f"An input of the ONNX graph cannot be called {column!r}. Rename the column.")
+        raise ParameterError(f"{column!r} is a reserved name in ONNX graphs. Rename the column.")
 
 
 def _type_of(column: RawColumn) -> str:
-    """The type of a raw column: that of its levels, or numbers."""
+    """The type of a raw column."""
     levels = (level for together in column.levels for level in together)
     kind = type(next(levels)) if column.kind == "category" else float
     return {bool: "BOOL", int: "INT64", float: "DOUBLE"}.get(kind, "STRING")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from ... import __version__
 from ...basis import Piecewise
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
-from ...tables.recognition import ALIKE, MONTHS, SPACES, Notation
-from .recipe import Member, Recipe, RulePart
+from .recipe import Member, RawColumn, Recipe, RulePart
 
 _HEAD = '''"""A {name} fitted with discriminant {version}, as plain Python.
 
@@ -27,14 +27,13 @@ READING = {reading}
 LEVELS = {levels}
 INPUTS = {inputs}
 TRUTH = {truth}
-NOTATIONS = {notations}
 
 
 def _values(row):
     values = dict(row) if hasattr(row, "keys") else dict(zip(COLUMNS, row))
-    lacking = [name for name in COLUMNS if name not in values]
-    if lacking or len(row) < len(COLUMNS):
-        raise ValueError("missing column: %r" % (lacking or COLUMNS)[0])
+    missing = [name for name in COLUMNS if name not in values]
+    if missing or len(row) < len(COLUMNS):
+        raise ValueError("missing column: %r" % (missing or COLUMNS)[0])
     read = {{name: _read(values[name], name, *READING[name]) for name in COLUMNS}}
     return [_input(read[name], name, kind, place, fill, unseen) for name, kind, place, fill, unseen in INPUTS]
 
@@ -52,51 +51,56 @@ def _input(value, name, kind, place, fill, unseen):
 
 
 def _read(value, name, kind, missing, missing_numbers):
-    """A number, or the place of a level, -1 for one that training had not; None for a missing value."""
+    """The number, or the position of the level (-1: unseen), of a value; None for a missing value."""
     if value is None or value != value:
         return None
-    text = value if isinstance(value, str) else _text(value)
+    text = value if isinstance(value, str) else str(value).removesuffix(".0")
     if kind == "category":
         return _place(value, text, name, missing)
     if text.strip() in missing:
         return None
     if kind == "truth":
-        if text.strip().casefold() not in TRUTH:
-            raise ValueError("neither true nor false in column %r: %r" % (name, value))
-        return TRUTH[text.strip().casefold()]
-    if type(value).__name__ in ("bool", "bool_") and kind != "date":
-        return float(value)
-    if kind == "date" or kind == "amount" and isinstance(value, str):
-        number = _notated(value, text, *NOTATIONS[name])
+        number = TRUTH.get(text.strip().casefold())
+    elif kind in ("date", "time"):
+        number = _moment(text.strip(), kind)
+    elif type(value).__name__ in ("bool", "bool_"):
+        number = float(value)
     else:
-        number = _number(text.strip())
+        number = None if kind == "amount" and isinstance(value, str) else _number(text.strip())
     if number is None:
-        raise ValueError("not a %s in column %r: %r" % ("date" if kind == "date" else "number", name, value))
+        raise ValueError("column %r should hold %s, got %r" % (name, EXPECTED[kind], value))
     if not math.isfinite(number):
         raise ValueError("infinite value in column %r" % name)
     return None if number in missing_numbers else float(number)
 
 
+EXPECTED = {{
+    "number": "numbers",
+    "amount": "amounts as numbers, not as text",
+    "truth": "true or false",
+    "date": "dates, or their ISO 8601 text",
+    "time": "times of day, or their ISO 8601 text",
+}}
+
+
 def _place(value, text, name, missing):
-    """Text is a level as it is written, anything else the one level that means the same."""
-    texts, numbers, truths, binary, times = LEVELS[name]
+    """Text is looked up as it is spelled, else by its meaning, as numbers and truth values are."""
+    texts, numbers, truths, binary = LEVELS[name]
+    key = text if text in texts else text.strip()
+    known, meant = (truths, TRUTH.get(key.casefold())) if binary else (numbers, _number(key))
+    new = bool(numbers) and meant is not None
     if isinstance(value, str):
-        known, key, new = texts, text if text in texts else text.strip(), bool(texts)
-        meant = TRUTH.get(key.strip().casefold()) if binary else _number(key)
-        if key not in texts and (truths if binary else numbers).get(meant) is not None:
-            known, key = truths if binary else numbers, meant
+        if key in texts or known.get(meant) is None:
+            known, meant, new = texts, key, bool(texts)
     elif type(value).__name__ in ("bool", "bool_"):
-        known, key, new = truths, float(value), bool(truths)
-    elif hasattr(value, "isoformat"):
-        known, key, new = times, text, any(len(text) == len(time) for time in times)
-    else:
-        known, key = truths if binary else numbers, _number(text)
-        new = bool(numbers) and key is not None
-    place = known.get(key, -1)
+        known, meant, new = truths, float(value), bool(truths)
+    elif binary:
+        meant = _number(key)
+    place = known.get(meant, -1)
     if place == -1 and text.strip() in missing:
         return None
     if place is None or place == -1 and not new:
-        raise ValueError("cannot tell which level of column %r is %r: give it as text" % (name, value))
+        raise ValueError("column %r should hold one of its levels, got %r" % (name, value))
     return place
 
 
@@ -107,75 +111,25 @@ def _number(text):
         return int(text) if text.lstrip("-").isdigit() else float(text)
     except ValueError:
         return None
-
-
-def _text(value):
-    text = str(value)
-    return text[:-2] if text.endswith(".0") else text
 '''
-#: How dates and amounts are read, as `Notation` does.
-_NOTATED = '''
-MONTHS = {months}
-ALIKE = {alike}
-ISO = {iso}
+# Dates, times and datetimes of any package, and ISO 8601 text.
+_MOMENT = '''
 
-
-def _notated(value, text, pattern, order, decimal, grouping):
-    """Days since 1970-01-01, hours since midnight, or an amount; None for what is none."""
-    if hasattr(value, "total_seconds"):
-        return value.total_seconds() / 3600 if order == "time" else None
-    if hasattr(value, "isoformat") or type(value).__name__ == "datetime64":
-        pattern = ISO["time" if order == "time" else "ymd"]
-        text = value.isoformat() if hasattr(value, "isoformat") else text
-    elif not isinstance(value, str) and order != "digits":
+def _moment(text, kind):
+    """Days since 1970-01-01 (UTC), or hours since midnight; None for other text."""
+    if kind == "time":
+        text = "1970-01-01T" + text
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
         return None
-    for other, sign in ALIKE:
-        text = re.sub(other, sign, text)
-    found = re.match(pattern, text.strip())
-    if found is None:
+    if text[4] + text[7] != "--" or (len(text) > 10 and (text[10] not in " T" or text[13:14] != ":")):
         return None
-    parts = {{name: part or "" for name, part in found.groupdict().items()}}
-    return _amount(parts, decimal, grouping) if order is None else _moment(parts, order)
+    unit = datetime.timedelta(hours=1 if kind == "time" else 24)
+    return (found.replace(tzinfo=found.tzinfo or datetime.timezone.utc) - EPOCH) / unit
 
 
-def _amount(parts, decimal, grouping):
-    number = float(parts["number"].replace(grouping, "").replace(decimal, "."))
-    signs = [parts["sign"] == "-", parts["inner"] == "-", parts["after"] == "-", parts["open"] == "("]
-    if (parts["open"] == "(") != (parts["close"] == ")") or sum(signs) > 1:
-        return None
-    return -number if any(signs) else number
-
-
-def _moment(parts, order):
-    hour, minute = (int(parts.get(name) or 0) for name in ("hour", "minute"))
-    second, half = float((parts.get("second") or "0").replace(",", ".")), (parts.get("half") or "")[:1].lower()
-    if hour > (12 if half else 24) or minute > 59 or second > 60:
-        return None
-    hour = (hour % 12 if half else hour) + 12 * (half == "p")
-    microseconds = (hour * 60 + minute - _zone(parts.get("zone") or "")) * 60000000 + round(second * 1e6)
-    if order == "time":
-        return microseconds / 3600000000
-    year, month, day = int(parts["year"].lstrip("\'")), parts["month"], int(parts["day"] or 1)
-    if len(parts["year"]) < 4:
-        year += 2000 if year < 69 else 1900
-    month = int(month) if month.isdigit() else MONTHS.get(month.casefold()[:3], 0)
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if not 1 <= month <= 12 or not 1 <= day <= (31, 28 + leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]:
-        return None
-    return (_days(year, month, day) * 86400000000 + microseconds) / 86400000000
-
-
-def _days(year, month, day):
-    """Days since 1970-01-01: years begin in March here, so that February ends them."""
-    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)
-    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 719469
-
-
-def _zone(text):
-    if text[:1] not in ("+", "-"):
-        return 0
-    digits = text[1:].replace(":", "").ljust(4, "0")
-    return (-1 if text[0] == "-" else 1) * (60 * int(digits[:2]) + int(digits[2:]))
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 '''
 _PARTS = {
     LinearRule: """
@@ -238,6 +192,61 @@ def scores(row):
     """The score of each class, in the order of CLASSES."""
     return _scores(_values(row), *MEMBERS[0])
 '''
+_ORDINAL = '''
+
+def scores(row):
+    """The log-probability of each class, in the order of CLASSES."""
+    limits = _scores(_values(row), *MEMBERS[0])
+    if SORTED:
+        limits.sort()
+    found = [-math.inf] * len(CLASSES)
+    left = 1.0
+    for place, k in enumerate(ORDER):
+        low, high = [-math.inf, *limits, math.inf][place : place + 2]
+        if FORM == "continuation":
+            share, low = left * _between(-math.inf, high), high
+            left *= _between(low, math.inf)
+        else:
+            share = _between(low, high)
+        found[k] = math.log(share) if share > 0 else -math.inf
+    return found
+
+
+def _between(low, high):
+    """The probability between two scores, from the tail in which it is precise."""
+    if high <= low:
+        return 0.0
+    return _below(high) - _below(low) if low < 0 else _above(low) - _above(high)
+'''
+_LINKS = {
+    "logit": """
+
+def _below(s):
+    return 1 / (1 + math.exp(-s)) if s > -700 else math.exp(max(s, -745.0)) if s > -math.inf else 0.0
+
+
+def _above(s):
+    return _below(-s)
+""",
+    "probit": """
+
+def _below(s):
+    return math.erfc(-s / math.sqrt(2)) / 2
+
+
+def _above(s):
+    return _below(-s)
+""",
+    "cloglog": """
+
+def _below(s):
+    return -math.expm1(-math.exp(min(s, 700.0)))
+
+
+def _above(s):
+    return math.exp(-math.exp(min(s, 700.0)))
+""",
+}
 _POOL = '''
 
 def scores(row):
@@ -279,43 +288,39 @@ def python_module(recipe: Recipe) -> str:
     """The text of the module."""
     inputs = [(given.column, given.kind, given.place, given.fill, given.unseen) for given in recipe.inputs]
     levels = {column.name: tuple(column.lookup) for column in recipe.columns if column.kind == "category"}
-    notations = {column.name: _notation(column.notation) for column in recipe.columns if column.notation is not None}
+    has_dates = any(column.kind == "date" for column in recipe.columns)
     head = _HEAD.format(
-        imports="import math\nimport re" if notations else "import math",
-        notations=repr(notations),
+        imports="import datetime\nimport math" if has_dates else "import math",
         name=recipe.name,
         version=__version__,
         classes=_literal(recipe.classes),
         columns=_literal([column.name for column in recipe.columns]),
-        reading=repr({column.name: (column.kind, column.missing, column.missing_numbers) for column in recipe.columns}),
+        reading=repr(
+            {column.name: (_kind(column), column.missing, column.missing_numbers) for column in recipe.columns}
+        ),
         levels=repr(levels),
         inputs=_lines(map(_literal, inputs)),
         truth=repr(BOOLEANS),
     )
     kinds = dict.fromkeys(type(part.rule) for member in recipe.members for part in (*_functions(member), *member.parts))
-    iso = {order: _notation(Notation(date=order))[0] for order in ("ymd", "time")}
-    notated = _NOTATED.format(months=repr(MONTHS), alike=repr((SPACES, *ALIKE)), iso=repr(iso))
-    functions = "\n".join([notated] * bool(notations) + [_PARTS[kind] for kind in kinds])
+    functions = "\n".join(_PARTS[kind] for kind in kinds)
     members = f"\n\nMEMBERS = {_lines(map(_member, recipe.members))}\n"
     pooled = len(recipe.members) > 1
     shares = f"SHARES = {_literal([member.share for member in recipe.members])}\n" if pooled else ""
     choice = "CLASSES[int(found[1] >= found[0])]" if recipe.last_wins else "CLASSES[found.index(max(found))]"
-    answers = _SCORES + (_POOL if pooled else _ONE) + _PREDICTION.format(choice=choice)
-    return (
-        head
-        + "\n"
-        + functions
-        + members
-        + shares
-        + "\n"
-        + answers
-        + (_PROBABILITIES if recipe.answer == "probability" else "")
-    )
+    scores = _SCORES + (_POOL if pooled else _ONE)
+    if recipe.ordinal is not None:
+        rule = recipe.ordinal
+        is_sorted = len(rule.coef) > 1 and rule.form == "cumulative"
+        shares = f"FORM = {rule.form!r}\nORDER = {rule.order.tolist()}\nSORTED = {is_sorted}\n"
+        scores = _SCORES + _ORDINAL + _LINKS[rule.link]
+    answers = scores + _PREDICTION.format(choice=choice) + _PROBABILITIES * (recipe.answer == "probability")
+    return head + _MOMENT * has_dates + "\n" + functions + members + shares + "\n" + answers
 
 
-def _notation(notation: Notation) -> tuple[Any, ...]:
-    """The pattern of texts and what tells how its parts are read; digits are those of ASCII."""
-    return notation.pattern.replace(r"\d", "[0-9]"), notation.date, notation.decimal, notation.grouping
+def _kind(column: RawColumn) -> str:
+    """How the module reads a column."""
+    return "time" if column.notation is not None and column.notation.date == "time" else column.kind
 
 
 def _functions(member: Member) -> list[RulePart]:
@@ -345,7 +350,7 @@ def _part(part: RulePart) -> str:
     return f"({name}, {_literal(list(part.places))}, {_literal(numbers)})"
 
 
-def _lines(items: Any) -> str:
+def _lines(items: Iterable[str]) -> str:
     return "[\n" + "".join(f"    {item},\n" for item in items) + "]"
 
 

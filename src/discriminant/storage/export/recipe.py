@@ -1,70 +1,65 @@
-"""What every export says in its own language: how a row's values become scores, and scores an answer."""
+"""The common form of all exports: inputs from raw values, scores from inputs, predictions from scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ...arrays import Array
 from ...basis import Basis, Piecewise
-from ...errors import DiscriminantWarning, InputError, ParameterError, warn
-from ...estimators.base import PosteriorClassifier, RuleClassifier, input_names
+from ...errors import DiscriminantWarning, InputError, ParameterError, Setting, warn
+from ...estimators.base import PosteriorClassifier, RuleClassifier
+from ...estimators.formula_fit import input_names
 from ...multiclass import CodebookRule
 from ...results import plain, quoted
-from ...rules import DiagonalRule, ExpandedRule, LevelRule, LinearRule, MixedRule, PoolRule, QuadraticRule
+from ...rules import DiagonalRule, ExpandedRule, LevelRule, LinearRule, MixedRule, OrdinalRule, PoolRule, QuadraticRule
+from ...tables.column import Column
 from ...tables.levels import NUMBER, REFERENCE_PLACE, LevelPlaces
-from ...tables.recognition import Notation
-from ...tables.schema import Column, Schema
+from ...tables.notation import Notation
+from ...tables.schema import Schema
 
 PartRule = LinearRule | DiagonalRule | QuadraticRule | LevelRule | Piecewise
 
-#: The numbers of the characters that may stand around a text without being part of it: those that `str.strip` removes.
+# Code points of the characters that `str.strip` removes.
 SPACES = tuple(number for number in range(0x3001) if chr(number).isspace())
-#: Whole numbers below it are written with all their digits.
-_LARGEST = 10**30
+# Whole numbers below it are distinct as floats.
+MAX_EXACT_INTEGER: Final = 2**53
+# Larger levels are floats: no database has integers of more digits.
+MAX_INTEGER_LEVEL: Final = 10**30
+# Members of a pool with a smaller weight change no digit of a probability and are left out.
+MIN_MEMBER_SHARE: Final = 1e-30
 
-#: A member of a pool with a smaller share changes no digit of a probability.
-_LEAST_SHARE = 1e-30
-
-EXPORTABLE = "linear, diagonal and quadratic rules, of columns or of functions of them, and their pools: " + ", ".join(
-    (
-        "AutoClassifier",
-        "LinearDiscriminantAnalysis",
-        "QuadraticDiscriminantAnalysis",
-        "RegularizedDiscriminantAnalysis",
-        "FisherDiscriminant",
-        "LeastSquaresClassifier",
-        "LogisticRegression",
-        "LogisticRegressionCV",
-        "LossClassifier",
-        "GaussianNB",
-        "NaiveBayes",
-        "OneVsRest (of linear models, without their probabilities)",
-        "Perceptron and SupportVectorClassifier (two classes, or one-vs-rest)",
-    )
+EXPORTABLE = (
+    "linear, diagonal and quadratic rules, of columns or of functions of them, and their pools: AutoClassifier, "
+    "LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, RegularizedDiscriminantAnalysis, FisherDiscriminant, "
+    "LeastSquaresClassifier, LogisticRegression, LogisticRegressionCV, LossClassifier, GaussianNB, NaiveBayes, "
+    "OrdinalLogisticRegression, "
+    "OneVsRest (of linear models, without their probabilities), Perceptron and SupportVectorClassifier (two classes, "
+    "or one-vs-rest)"
 )
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """A column of the table.
+    """A raw column of the table.
 
     ==========  ========================================================================================
     kind        a value is read as
     ==========  ========================================================================================
     number      a number
     truth       1 or 0: true or false, the numbers 1 and 0, or words such as yes and no
-    category    the place of its level in ``levels``, in which levels that count as one stand together
-    date        days since 1970-01-01, or hours since midnight, where its ``notation`` is of times of day
-    amount      a number; texts of it are written as its ``notation`` says
+    category    the place of its level in ``levels``, where combined levels have one place
+    date        days since 1970-01-01, or hours since midnight if ``notation`` is of times of day
+    amount      a number that was text with this ``notation`` in training
     ==========  ========================================================================================
 
-    Missing are None, NaN, NULL, the texts in ``missing`` and the numbers in ``missing_numbers``.
+    Missing values are None, NaN, NULL, the texts in ``missing`` and the numbers in ``missing_numbers``.
     """
 
     name: str
@@ -76,34 +71,33 @@ class RawColumn:
 
     @cached_property
     def lookup(self) -> LevelLookup:
-        """The places of the levels by what they are called and by what they mean."""
+        """The places of the levels by text and by meaning."""
         places = {level: place for place, together in enumerate(self.levels) for level in together}
         if not all(isinstance(level, str | bool | int | float) for level in places):
-            raise ParameterError(f"Levels of column {self.name!r} are neither text nor numbers: {quoted(places)}.")
+            raise ParameterError(f"Levels of column {self.name!r} must be text or numbers, got {quoted(places)}.")
         texts = {level: place for level, place in places.items() if isinstance(level, str)}
         if len(texts) == len(places):
             known = LevelPlaces(texts)
             numbers, truths = map(_plain_numbers, (known.numbers, known.truths))
-            return LevelLookup(texts, numbers, truths, known.binary, known.times)
+            return LevelLookup(texts, numbers, truths, known.binary)
         numbers = _plain_numbers({level: place for level, place in places.items() if level not in texts})
-        return LevelLookup(texts, numbers, {truth: numbers[truth] for truth in (1, 0) if truth in numbers}, False, {})
+        return LevelLookup(texts, numbers, {truth: numbers[truth] for truth in (1, 0) if truth in numbers}, False)
 
 
 class LevelLookup(NamedTuple):
-    """The places of levels; None where a meaning has several."""
+    """The places of levels; None if several have the same meaning."""
 
     texts: dict[str, int]
     numbers: dict[int | float, int | None]
     truths: dict[int | float, int | None]
-    binary: bool  #: whether 1 and 0 mean the words for true and false that the levels are
-    times: dict[str, int]  #: dates and times as ISO 8601 writes them
+    binary: bool  #: whether all levels are words for true and false, which 1 and 0 then stand for
 
 
 def _plain_numbers(places: dict[Any, int | None]) -> dict[int | float, int | None]:
-    """The same for whole numbers and floats, of which several numbers may be one."""
+    """The same for integers and floats, where several numbers may become equal."""
     found: dict[int | float, int | None] = {}
     for number, place in places.items():
-        plain_number = int(number) if abs(number) < _LARGEST and number == int(number) else float(number)
+        plain_number = int(number) if abs(number) < MAX_INTEGER_LEVEL and number == int(number) else float(number)
         found[plain_number] = place if found.get(plain_number, place) == place else None
     return found
 
@@ -116,12 +110,12 @@ class Input:
     kind        value
     ==========  =================================================================================
     value       the number or truth value of the raw column
-    level       1 where its level is at ``place``, else 0; ``unseen`` for a level it has not got
-    missing     1 where it is missing, else 0
+    level       1 if its level has this ``place``, else 0; ``unseen`` for unseen levels
+    missing     1 if it is missing, else 0
     place       the place of its level, for rules with a table of levels
     ==========  =================================================================================
 
-    A missing raw value gives ``fill`` instead, and is refused where that is None.
+    Missing raw values give ``fill``; they are refused if it is None.
     """
 
     column: str
@@ -131,8 +125,8 @@ class Input:
     unseen: float = 0.0
 
 
-def of_schema(schema: Any) -> tuple[list[RawColumn], list[Input]]:
-    """The raw columns, and the inputs made of them, by a `Schema` or the dict that it can be written as."""
+def of_schema(schema: Schema | Mapping[str, Any]) -> tuple[list[RawColumn], list[Input]]:
+    """The raw columns and the inputs of a `Schema` or its dict."""
     known = schema if isinstance(schema, Schema) else Schema.from_dict(schema)
     if known.width is not None:
         return _numbers(known.names)
@@ -174,7 +168,7 @@ def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
 
 @dataclass(frozen=True)
 class RulePart:
-    """What some features add to the scores of a member; a `Piecewise` has an output for each class."""
+    """A term of the scores of a member; a `Piecewise` has an output for each class."""
 
     rule: PartRule
     places: tuple[int, ...]
@@ -182,72 +176,83 @@ class RulePart:
 
 @dataclass(frozen=True)
 class Member:
-    """Scores: constants (one for each class) plus what the parts make of features.
+    """Scores: constants (one for each class) plus the parts.
 
-    Features are the inputs, then the outputs of ``functions`` (of inputs), then ``products`` of features before them.
+    Features are the inputs, then the outputs of ``functions`` (of inputs), then ``products`` of previous features.
     """
 
     constants: Array
     parts: tuple[RulePart, ...]
     functions: tuple[Piecewise, ...] = ()
     products: tuple[tuple[int, ...], ...] = ()
-    share: float = 1.0  #: its weight in the mean of the members' probabilities
+    share: float = 1.0  #: weight of its probabilities
 
     @property
     def possible(self) -> list[int]:
-        """The classes that can win: those without a score of minus infinity."""
+        """The classes with finite scores."""
         return np.flatnonzero(np.isfinite(self.constants)).tolist()
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A fitted model: its members' scores of its inputs; of several, the mean of their probabilities."""
+    """A fitted model: the scores of its members, or the weighted mean of their probabilities."""
 
     name: str
     classes: list[Any]
-    columns: list[RawColumn]  #: the raw columns that are read
-    inputs: list[Input]  #: one for each column of the model
+    columns: list[RawColumn]  #: the raw columns
+    inputs: list[Input]  #: the columns of the model
     members: tuple[Member, ...]
     answer: Literal["probability", "score"]
-    last_wins: bool  #: whether of classes with equal scores the last is taken instead of the first
+    last_wins: bool  #: whether the last of several classes with equal scores is predicted
+    #: Ordered classes, whose probabilities are functions of the scores of K - 1 thresholds.
+    ordinal: OrdinalRule | None = None
 
 
-def recipe(model: Any, schema: Any = None) -> Recipe:
-    """The recipe of a fitted model, reading raw values as the schema says, or as its own encoder does."""
+def _linear_of_ordinal(rule: OrdinalRule) -> tuple[LinearRule, OrdinalRule | None]:
+    """The linear rule of the classes, of adjacent categories; else that of the thresholds, with the ordinal rule."""
+    if rule.form == "adjacent":
+        return rule.of_classes(), None
+    coef = np.broadcast_to(rule.coef, (len(rule.thresholds), len(rule.centre)))
+    return LinearRule(rule.centre, np.ascontiguousarray(-coef), rule.thresholds), rule
+
+
+def recipe(model: BaseEstimator, schema: Schema | Mapping[str, Any] | None = None) -> Recipe:
+    """The recipe of a fitted model, with raw columns by the schema or the model's encoder."""
     if isinstance(model, RuleClassifier):
         model._ready()
     rule: Any = getattr(model, "rule_", None)
+    ordinal = None
+    if isinstance(rule, OrdinalRule):
+        rule, ordinal = _linear_of_ordinal(rule)
     if hasattr(model, "basis_"):
         rule = ExpandedRule(model.basis_, rule)
     members = _members(rule, model)
     if not all(map(_is_sound, members)):
-        raise InputError(
-            f"This {type(model).__name__} has coefficients that are no numbers, NaN or infinity. Fit it anew."
-        )
+        raise InputError(f"This {type(model).__name__} has NaN or infinity among its numbers. Fit it again.")
     if schema is None and hasattr(model, "encoder_"):
         schema = model.encoder_.schema_
     if schema is not None and isinstance(rule, MixedRule) and rule.categorical:
-        raise ParameterError(f"This {type(model).__name__} reads raw categories itself: leave the schema out.")
+        raise ParameterError(
+            f"This {type(model).__name__} has its own raw categories. Leave out ", Setting("schema"), "."
+        )
     columns, inputs = _own_inputs(model, rule) if schema is None else of_schema(schema)
     if len(inputs) != rule.sizes[1]:
         raise ParameterError(
-            f"The schema makes {len(inputs)} columns, the model was fitted to {rule.sizes[1]}. Give the schema "
-            "of the rows it was fitted to."
+            Setting("schema"), f" has {len(inputs)} columns; expected {rule.sizes[1]}. Use that of the training data."
         )
     if hasattr(model, "calibrated_"):
         warn(
-            f"The probabilities of this {type(model).__name__} are calibrated, and the calibration is not exported: "
-            "what is written gives its classes and scores, but no probabilities.",
+            f"The calibration of this {type(model).__name__} is not exported: the export has classes and scores only.",
             DiscriminantWarning,
         )
     answer: Any = "probability" if isinstance(model, PosteriorClassifier) else "score"
     classes = [plain(label) for label in model.classes_]
     last_wins = isinstance(model, RuleClassifier) and model._last_wins
-    return Recipe(type(model).__name__, classes, columns, inputs, members, answer, last_wins)
+    return Recipe(type(model).__name__, classes, columns, inputs, members, answer, last_wins, ordinal)
 
 
 def _is_sound(member: Member) -> bool:
-    """Whether all of its numbers are such, and a class can win."""
+    """Whether its numbers are finite, and a class can be predicted."""
     records: list[Any] = [*member.functions, *(part.rule for part in member.parts)]
     values = [getattr(own, part.name) for own in records for part in fields(own) if part.name != "constants"]
     numbers = [value for value in values if isinstance(value, np.ndarray)]
@@ -255,7 +260,7 @@ def _is_sound(member: Member) -> bool:
     return winning and all(bool(np.isfinite(value).all()) for value in numbers)
 
 
-def _own_inputs(model: Any, rule: Any) -> tuple[list[RawColumn], list[Input]]:
+def _own_inputs(model: BaseEstimator, rule: Any) -> tuple[list[RawColumn], list[Input]]:
     names = [str(name) for name in input_names(model) or (f"x{j}" for j in range(rule.sizes[1]))]
     columns, inputs = _numbers(names)
     if isinstance(rule, MixedRule):
@@ -265,27 +270,27 @@ def _own_inputs(model: Any, rule: Any) -> tuple[list[RawColumn], list[Input]]:
     return columns, inputs
 
 
-def _categorical(model: Any) -> list[int]:
-    """The columns that naive Bayes reads as levels."""
+def _categorical(model: BaseEstimator) -> list[int]:
+    """The categorical columns of naive Bayes."""
     return [j for j, kind in enumerate(model.distributions_) if kind == "categorical"]
 
 
-def _plain_member(rule: Any, places: Sequence[int] | None = None) -> Member:
-    """A rule of columns as they are."""
+def _plain_member(rule: LinearRule | DiagonalRule | QuadraticRule, places: Sequence[int] | None = None) -> Member:
+    """The member of a rule of columns."""
     if isinstance(rule, QuadraticRule):
         rule = _triangular(rule)
     return Member(rule.constants, (RulePart(rule, tuple(range(rule.sizes[1]) if places is None else places)),))
 
 
 def _triangular(rule: QuadraticRule) -> QuadraticRule:
-    """The same lengths by matrices of which half is 0."""
+    """The same rule with triangular matrices."""
     if not np.tril(rule.spheres, -1).any():
         return rule
     factors = [np.asarray(np.linalg.qr(sphere.T, mode="r")).T for sphere in rule.spheres]
     return replace(rule, spheres=np.stack(factors))
 
 
-def _mixed_member(rule: MixedRule, model: Any) -> Member:
+def _mixed_member(rule: MixedRule, model: BaseEstimator) -> Member:
     levels = _categorical(model)
     numbers = np.setdiff1d(np.arange(model.n_features_in_), levels)
     parts = (
@@ -296,14 +301,14 @@ def _mixed_member(rule: MixedRule, model: Any) -> Member:
     return Member(rule.linear.constants + rule.normal.constants, tuple(part for part in parts if part.places))
 
 
-def _coded_member(rule: CodebookRule, model: Any) -> Member:
-    """Binary problems whose scores are only added up are one linear rule."""
+def _coded_member(rule: CodebookRule, model: BaseEstimator) -> Member:
+    """The linear rule of binary problems whose scores are summed."""
     columns, book = rule.columns, rule.codebook
     added = book.n_classes == 2 or rule.decoding == "confidence"
     if not added or not isinstance(columns, LinearRule):
         raise ParameterError(
-            f"A {type(model).__name__} of {book.n_classes} classes decided by {rule.decoding!r} cannot be exported: "
-            f"its scores are no sums of columns. What can be: {EXPORTABLE}."
+            f"{type(model).__name__} of {book.n_classes} classes with decoding {rule.decoding!r} cannot be exported. "
+            f"Supported: {EXPORTABLE}."
         )
     own = 0.5 * book.matrix if book.n_classes == 2 else book.own
     return _plain_member(LinearRule(columns.centre, own @ columns.coef, own @ columns.constants))
@@ -319,7 +324,7 @@ def _expanded_member(rule: ExpandedRule) -> Member:
 
 
 def _contrasts_member(basis: Basis, rule: DiagonalRule | QuadraticRule) -> Member:
-    """A rule of squared lengths, of columns that are sums of products: lengths of linear maps of the products."""
+    """The member of a rule of squared distances of contrasts: distances of linear maps of the products."""
     contrasts = np.asarray(basis.contrasts)
     if isinstance(rule, DiagonalRule):
         spheres = np.stack([np.diag(own) for own in 1 / np.sqrt(rule.variances)])
@@ -327,7 +332,7 @@ def _contrasts_member(basis: Basis, rule: DiagonalRule | QuadraticRule) -> Membe
     else:
         spheres, means = rule.spheres, rule.centre + rule.offsets
     n_products, n_columns = contrasts.shape
-    # Columns of zeros make the maps square; contrasts have full column rank, so each mean is that of some products.
+    # Zero columns make the maps square; contrasts have full column rank, so that means have preimages.
     wide = np.pad(contrasts @ spheres, ((0, 0), (0, 0), (0, n_products - n_columns)))
     offsets = means @ np.linalg.pinv(contrasts)
     own = ExpandedRule(
@@ -337,7 +342,7 @@ def _contrasts_member(basis: Basis, rule: DiagonalRule | QuadraticRule) -> Membe
 
 
 def _features(basis: Basis) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
-    """The products of a basis, and the place of each of its outputs among the features."""
+    """The products of a basis, and the places of its outputs among the features."""
     n_made = basis.n_factors - len(basis.columns)
     of_factor = np.r_[basis.columns, basis.n_columns + np.arange(n_made)]
     factors = [tuple(of_factor[row[row >= 0]].tolist()) for row in basis.outputs]
@@ -347,7 +352,7 @@ def _features(basis: Basis) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
 
 
 def _summed_member(basis: Basis, rule: LinearRule) -> Member:
-    """A linear rule: all that it makes of the functions of one column is one function for each class."""
+    """The member of a linear rule of a basis, with one function for each column and class."""
     if basis.contrasts is not None:
         basis, rule = _without_contrasts(basis, rule)
     n_own, counted = len(basis.columns), rule.coef.any(axis=0)
@@ -373,14 +378,14 @@ def _summed_member(basis: Basis, rule: LinearRule) -> Member:
 
 
 def _without_contrasts(basis: Basis, rule: LinearRule) -> tuple[Basis, LinearRule]:
-    """The same scores by a rule of products, where its columns are sums of products."""
+    """The same scores as a rule of products instead of contrasts."""
     constants = rule.constants - rule.coef @ rule.centre
     coef = rule.coef @ np.asarray(basis.contrasts).T
     return replace(basis, contrasts=None), LinearRule(np.zeros(len(basis.outputs)), coef, constants)
 
 
 def _with_outputs(basis: Basis, wanted: Array) -> Basis:
-    """The basis of some of the outputs, and of what these need."""
+    """The basis of some of the outputs."""
     n_own, outputs = len(basis.columns), basis.outputs[wanted]
     used = np.unique(outputs[outputs >= 0])
     functions = []
@@ -396,7 +401,7 @@ def _with_outputs(basis: Basis, wanted: Array) -> Basis:
 
 def _pool_members(rule: PoolRule) -> tuple[Member, ...]:
     shares = (rule.weights / rule.weights.sum()).tolist()
-    pairs = [(own, share) for own, share in zip(rule.rules, shares, strict=True) if share >= _LEAST_SHARE]
+    pairs = [(own, share) for own, share in zip(rule.rules, shares, strict=True) if share >= MIN_MEMBER_SHARE]
     return tuple(replace(_RULES[type(own)](own), share=share) for own, share in pairs)
 
 
@@ -409,7 +414,7 @@ _RULES: dict[type, Callable[[Any], Member]] = {
 _MODELS: dict[type, Callable[[Any, Any], Member]] = {MixedRule: _mixed_member, CodebookRule: _coded_member}
 
 
-def _members(rule: Any, model: Any) -> tuple[Member, ...]:
+def _members(rule: Any, model: BaseEstimator) -> tuple[Member, ...]:
     """The members of a model with this rule."""
     if isinstance(rule, PoolRule):
         return _pool_members(rule)
@@ -418,4 +423,4 @@ def _members(rule: Any, model: Any) -> tuple[Member, ...]:
     if type(rule) in _RULES and not (isinstance(rule, ExpandedRule) and type(rule.rule) not in _RULES):
         return (_RULES[type(rule)](rule),)
     inside = f" with a {type(rule).__name__}" if rule is not None else ""
-    raise ParameterError(f"A {type(model).__name__}{inside} cannot be exported. What can be: {EXPORTABLE}.")
+    raise ParameterError(f"{type(model).__name__}{inside} cannot be exported. Supported: {EXPORTABLE}.")

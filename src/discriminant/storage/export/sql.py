@@ -1,19 +1,19 @@
-"""A model as a query: each class's probability (or score) and the predicted class, for every row of a table.
+"""A model as an SQL query: the probability (or score) of each class and the predicted class of every row of a table.
 
-The query goes in steps: raw columns as numbers and places of levels (v), the columns of the model (x), what functions
-make of them (u, p, d, f, c), the scores of each member (s), their greatest (t), the exponentials of the differences
-from it (e) and their sums (g), probabilities (a), answers. Every step is MATERIALIZED, for else databases compute a
-value again wherever it is used, and passes on what later steps need: databases limit the columns of a step, and hardly
-its text. How a value is read depends on the type that the database gave its column, see `_Dialect`; the rest is
-standard SQL. Names and texts are quoted; raw columns appear with their table in front, so that a column that is not
-there is an error everywhere.
+The query is a chain of common table expressions: raw columns as numbers or level positions (v), columns of the model
+(x), functions of these (u, p, d, f, c), scores of each member (s), their maximum (t), exponentials of the differences
+from it (e) and their sums (g), probabilities (a), and the result. Every step is MATERIALIZED, because databases would
+otherwise compute a value again wherever it is used, and passes on only what later steps need, because databases limit
+the number of columns. A column is read as the type that the database declares for it (`_Dialect`); values of any other
+type stop the query with an error that names the column. The rest is standard SQL. Identifiers and texts are quoted,
+and raw columns carry their table's alias, so that a missing column is an error in every database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -22,60 +22,49 @@ from ...basis import Piecewise
 from ...errors import ParameterError, Setting
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
-from .recipe import SPACES, Input, LevelLookup, Member, RawColumn, Recipe
+from .recipe import MAX_EXACT_INTEGER, SPACES, Input, Member, PartRule, RawColumn, Recipe
 
-#: Scores this far behind the greatest have a probability of 0 to every digit; the exponential of the difference, and
-#: its product with the share of a member, are still numbers, without which PostgreSQL stops.
-_FAR = 600.0
-#: Functions of a value ``{0}``: where they are numbers, and how they are written.
+# Scores this underflow below the maximum have probability 0 in double precision. Their exponentials are not computed:
+# PostgreSQL stops when one underflows.
+MAX_LOG_RATIO: Final = 600.0
+# Functions of a value ``{0}``: their domain, and their SQL.
 _INNER = {
     "log": ("{0} > 0.0E0", "LN({0})"),
     "sqrt": ("{0} >= 0.0E0", "SQRT({0})"),
     "exp": ("{0} < 7.0E2", "CASE WHEN {0} < (-7.0E2) THEN 0.0E0 ELSE EXP({0}) END"),
 }
-#: Floats tell whole numbers below it apart.
-_EXACT = 2**53
-_TRUTHS = {"1.0E0": 1.0, "0.0E0": 0.0}
-#: The place of a level that training had not.
-_UNSEEN = -1
+# The position of an unseen level.
+_UNSEEN: Final = -1
 
 
 @dataclass(frozen=True)
 class _Dialect:
-    """What differs between databases; ``{0}`` stands for a column or text."""
+    """The expressions that differ between databases; ``{0}`` is a column or text."""
 
-    text: str  #: whether a value is text
+    text: str  #: whether the value's type is text
     number: str
-    truth: str | None  #: whether it is true or false; None where there is no such type
+    truth: str | None  #: None where the database has no such type
     time: str | None
-    as_number: str  #: the number of a column of numbers; nothing that a column of another type could not be given to
-    as_written: str  #: the same as its digits say: floats of 32 bits have others than floats of 64
-    not_a_number: str | None  #: whether a number is NaN; None where there is no such number
-    spells_number: str  #: whether a text is a number
+    as_number: str  #: the number, in double precision
+    as_written: str  #: the number with the digits that the database prints: 0.1 for a 32-bit 0.1
+    is_nan: str | None  #: None where the database has no NaN
     error: str  #: stop with a message
-    character: str  #: the character of a number
-    zoned: str | None  #: whether a time has a zone
-    spells_time: str  #: whether a text is a date, as 2020-12-31, maybe with a time after it, as 23:59 or 23:59:59.9
-    seconds: (
-        str  #: since 1970, of such a text, taken for the type ``{1}``; nothing that another text could not be given to
-    )
+    character: str  #: the character of a code point
+    has_zone: str | None  #: whether the type is a time with a time zone
+    is_iso: str | None  #: whether a text is an ISO 8601 date or time, for databases without types for these
+    seconds: str  #: seconds since 1970 of the text of a date or time, cast to the type ``{1}``
     greatest: str = "GREATEST({0}, {1})"
 
 
-_ZONED = "TIMESTAMP WITH TIME ZONE"
-#: Where year, month and day begin in a text of a date, what stands between them, and where the time begins.
-_DATE_PLACES: dict[str, tuple[Any, ...]] = {
-    "ymd": (1, 6, 9, (5, 8), 11),
-    "dmy": (7, 4, 1, (3, 6), 11),
-    "mdy": (7, 1, 4, (3, 6), 11),
-    "digits": (1, 5, 7, (), 9),
+_ZONED: Final = "TIMESTAMP WITH TIME ZONE"
+# The values of each kind of column, for messages.
+_EXPECTED: Final = {
+    "number": "numbers",
+    "amount": "amounts as numbers",
+    "truth": "true or false, 1 or 0, or words such as yes and no",
+    "date": "dates or times of the database's own types (SQLite: ISO 8601 text)",
+    "category": "text, or numbers or booleans that are levels",
 }
-_NUMBER_PATTERN = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
-_DATE_PATTERN = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]([ T][0-9][0-9]:[0-9][0-9](:[0-9][0-9]([.][0-9]+)?)?)?"
-_CALENDAR_PATTERN = (
-    "(?!0000)[0-9][0-9][0-9][0-9]-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-    "([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?)?"
-)
 _DIALECTS = {
     "duckdb": _Dialect(
         text="(typeof({0}) = 'VARCHAR' OR typeof({0}) LIKE 'ENUM%')",
@@ -85,12 +74,11 @@ _DIALECTS = {
         time="(typeof({0}) LIKE 'DATE%' OR typeof({0}) LIKE 'TIME%')",
         as_number="TRY_CAST({0} AS DOUBLE)",
         as_written="TRY_CAST(CAST({0} AS VARCHAR) AS DOUBLE)",
-        not_a_number="isnan({0})",
-        spells_number=f"regexp_full_match({{0}}, '{_NUMBER_PATTERN}')",
+        is_nan="isnan({0})",
         error="error({0})",
         character="CHR({0})",
-        zoned="typeof({0}) = 'TIMESTAMP WITH TIME ZONE'",
-        spells_time=f"(regexp_full_match({{0}}, '{_DATE_PATTERN}') AND TRY_CAST({{0}} AS TIMESTAMP) IS NOT NULL)",
+        has_zone="typeof({0}) = 'TIMESTAMP WITH TIME ZONE'",
+        is_iso=None,
         seconds="EXTRACT(EPOCH FROM CAST({0} AS {1}))",
     ),
     "postgresql": _Dialect(
@@ -103,16 +91,11 @@ _DIALECTS = {
         "'timestamptz'::regtype)",
         as_number="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
         as_written="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
-        not_a_number="{0} = 'NaN'",
-        # A number too large or too small for a float would stop the query without the name of the column.
-        spells_number=f"CASE WHEN {{0}} ~ '^({_NUMBER_PATTERN[:-3]}{{{{1,3}}}})?)$' THEN CAST({{0}} AS NUMERIC) = 0 OR "
-        "ABS(CAST({0} AS NUMERIC)) BETWEEN 2.3E-308 AND 1.797E308 ELSE FALSE END",
-        error="CAST({0} AS DOUBLE PRECISION)",  # which fails, and says what it was given
+        is_nan="{0} = 'NaN'",
+        error="CAST({0} AS DOUBLE PRECISION)",  # fails with the message
         character="CHR({0})",
-        zoned="pg_typeof({0}) = 'timestamptz'::regtype",
-        # So would a day or a time that there is not.
-        spells_time=f"CASE WHEN {{0}} ~ '^({_CALENDAR_PATTERN})$' THEN CAST(SUBSTR({{0}}, 9, 2) AS INTEGER) <= EXTRACT("
-        "DAY FROM CAST(SUBSTR({0}, 1, 8) || '01' AS DATE) + INTERVAL '1 month -1 day') ELSE FALSE END",
+        has_zone="pg_typeof({0}) = 'timestamptz'::regtype",
+        is_iso=None,
         seconds="CAST(EXTRACT(EPOCH FROM CAST({0} AS {1})) AS DOUBLE PRECISION)",
     ),
     "sqlite": _Dialect(
@@ -122,12 +105,11 @@ _DIALECTS = {
         time=None,
         as_number="CAST({0} AS DOUBLE PRECISION)",
         as_written="CAST({0} AS DOUBLE PRECISION)",
-        not_a_number=None,
-        spells_number="{0} = CAST({0} AS DOUBLE PRECISION)",  # compared as numbers only if all of the text is one
-        error="json_extract('{{}}', {0})",  # which fails, and says what it was given
+        is_nan=None,
+        error="json_extract('{{}}', {0})",  # fails with the message
         character="CHAR({0})",
-        zoned=None,
-        spells_time="({0} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(SUBSTR({0}, 1, 10), '+0 days') = "
+        has_zone=None,
+        is_iso="({0} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(SUBSTR({0}, 1, 10), '+0 days') = "
         "SUBSTR({0}, 1, 10) AND (LENGTH({0}) = 10 OR SUBSTR({0}, 11) GLOB '[ T][0-9][0-9]:[0-9][0-9]*' AND "
         "SUBSTR({0}, 17) NOT GLOB '*[^0-9.:]*' AND STRFTIME('%s', {0}) IS NOT NULL))",
         seconds="(CAST(STRFTIME('%s', SUBSTR({0}, 1, 19)) AS DOUBLE PRECISION) + "  # SQLite's own fractions are rounded
@@ -141,13 +123,14 @@ def sql_query(recipe: Recipe, dialect: str | None, table: str | Sequence[str], k
     """The text of the query."""
     if dialect not in _DIALECTS:
         raise ParameterError(
-            "SQL is written for one database: choose ",
             Setting("dialect"),
-            f" from {', '.join(_DIALECTS)}, got {dialect!r}.",
+            f" must be one of {', '.join(_DIALECTS)}, got {dialect!r}. SQL is written for one database.",
         )
     names = [*keep, "prediction", *(f"{recipe.answer}_{label}" for label in recipe.classes)]
     if len(set(names)) < len(names):
-        raise ParameterError(f"The query's columns need different names, got {names}. Keep other columns.")
+        raise ParameterError(
+            f"Duplicate column names in the query: {names}. Choose other columns to ", Setting("keep"), "."
+        )
     query = _Query(recipe, _DIALECTS[dialect], keep)
     source = identifier(table) if isinstance(table, str) else ".".join(map(identifier, table))
     return query.text(source)
@@ -186,7 +169,7 @@ class _Steps:
 
 
 #: How a feature is written, and the columns that it needs.
-_Feature = tuple[str, tuple[str, ...]]
+_Feature: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 class _Query:
@@ -246,7 +229,7 @@ class _Query:
             found[k] = self.steps.add(f"s{m}_{k}", _sum([text for text, _ in terms]), needed)
         return found
 
-    def _terms(self, rule: Any, features: list[_Feature], k: int) -> list[_Feature]:
+    def _terms(self, rule: PartRule, features: list[_Feature], k: int) -> list[_Feature]:
         """What a part adds to the score of a class, term by term."""
         if isinstance(rule, LevelRule):
             text, needs = features[0]
@@ -322,8 +305,8 @@ class _Query:
             top = self.steps.add(f"t{m}", top, own.values())
             exponentials = {}
             for k, score in own.items():
-                far = (f"{score} - {top} < {_number(-_FAR)}", "0.0E0")
-                text = _cases([far], f"EXP({score} - {top})")
+                underflow = (f"{score} - {top} < {_number(-MAX_LOG_RATIO)}", "0.0E0")
+                text = _cases([underflow], f"EXP({score} - {top})")
                 exponentials[k] = self.steps.add(f"e{m}_{k}", text, [score, top])
             total = self.steps.add(f"g{m}", _sum(list(exponentials.values())), exponentials.values())
             for k, name in exponentials.items():
@@ -336,176 +319,89 @@ class _Query:
 
 
 class _Reading:
-    """A raw column as a number or the place of a level, by the type of its values; NULL where it is missing."""
+    """A raw column as a number or the position of a level, by its type in the database; NULL where it is missing."""
 
     def __init__(self, column: RawColumn, dialect: _Dialect) -> None:
         self.column, self.dialect = column, dialect
         self.raw = f"t.{identifier(column.name)}"
         self.text = f"CAST({self.raw} AS VARCHAR)"
-        self.trimmed = f"TRIM({self.text}, w.spaces)"
-        codes, numbers = ", ".join(map(constant, column.missing)), ", ".join(map(_number, column.missing_numbers))
-        self.null_texts = [(f"{self.trimmed} IN ({codes})", "NULL")] if codes else []
-        self.null_number = f"{{0}} IN ({numbers})" if numbers else None
-        kinds = {"truth": self._of_truths, "category": self._of_levels, "date": self._of_dates}
-        read = kinds.get(column.kind, self._of_numbers)()
+        self.number = dialect.as_number.format(self.raw)
+        self._truth = _cases([(f"LOWER({self.text}) = 'true'", "1.0E0")], "0.0E0")
+        readers = {"truth": self._of_truths, "category": self._of_levels, "date": self._of_dates}
+        by_type = readers.get(column.kind, self._of_numbers)()
         tests = {"text": dialect.text, "number": dialect.number, "truth": dialect.truth, "time": dialect.time}
-        cases = [(test.format(self.raw), read[kind]) for kind, test in tests.items() if test is not None]
-        self.expression = _cases([(f"{self.raw} IS NULL", "NULL"), *cases], self._error("has another type"), "\n    ")
+        cases = [(test.format(self.raw), by_type[kind]) for kind, test in tests.items() if test and kind in by_type]
+        wrong = self._error(f"should hold {_EXPECTED[column.kind]}")
+        self.expression = _cases([(f"{self.raw} IS NULL", "NULL"), *cases], wrong, "\n    ")
 
-    def _error(self, what: str) -> str:
-        """Stop, and name the column and the value."""
-        message = constant(f"Column {self.column.name!r} {what}: ")
+    def _error(self, problem: str) -> str:
+        """Stop the query with the column and the value."""
+        message = constant(f"Column {self.column.name!r} {problem}, got: ")
         return self.dialect.error.format(f"{message} || {self.text}")
 
-    def _null(self, number: str, typed: bool = True) -> list[tuple[str, str]]:
-        """Which numbers are missing values."""
-        tests = [self.dialect.not_a_number if typed else None, self.null_number]
-        return [(test.format(number), "NULL") for test in tests if test]
+    def _missing(self, number: str) -> list[tuple[str, str]]:
+        """The numbers that are missing values."""
+        codes = ", ".join(map(_number, self.column.missing_numbers))
+        return [(f"{number} IN ({codes})", "NULL")] if codes else []
 
-    def _truth(self, true: str, false: str) -> str:
-        return _cases([(f"LOWER({self.text}) = 'true'", true)], false)
+    def _typed(self, number: str, cases: list[tuple[str, str]], otherwise: str) -> str:
+        """Cases of a number of the database, after those where it is missing."""
+        nan = [(self.dialect.is_nan.format(number), "NULL")] if self.dialect.is_nan else []
+        return _cases([*nan, *self._missing(number), *cases], otherwise)
 
     def _of_numbers(self) -> dict[str, str]:
-        wrong = self._error("should hold numbers, but does not")
-        number, spelled = self.dialect.as_number.format(self.raw), f"CAST({self.trimmed} AS DOUBLE PRECISION)"
-        no_number = (f"NOT {self.dialect.spells_number.format(self.trimmed)}", wrong)
-        texts = _cases([*self.null_texts, no_number, *self._null(spelled, typed=False)], spelled)
-        if self.column.kind == "amount":  # 1.234 may be a thousand
-            texts = _cases(self.null_texts, self._error("holds amounts as text, of which numbers have to be made"))
-        return {
-            "text": texts,
-            "number": _cases(self._null(number), number),
-            "truth": self._truth(*_TRUTHS),
-            "time": wrong,
-        }
-
-    def _of_dates(self) -> dict[str, str]:
-        assert self.column.notation is not None
-        order, number = self.column.notation.date, self.dialect.as_number.format(self.raw)
-        wrong = self._error("should hold dates or times, written with all digits, but does not")
-        digits = self._dated(f"CAST(CAST({number} AS BIGINT) AS VARCHAR)", order)
-        typed = self._moment(f"'1970-01-01 ' || {self.text}" if order == "time" else self.text)
-        zoned = [(self.dialect.zoned.format(self.raw), self._moment(self.text, _ZONED))] if self.dialect.zoned else []
-        return {
-            "text": _cases([*self.null_texts, *self._dated(self.trimmed, order)], wrong),
-            "number": _cases([*self._null(number), *digits], wrong) if order == "digits" else wrong,
-            "truth": wrong,
-            "time": _cases(zoned, typed),
-        }
-
-    def _dated(self, text: str, order: str | None) -> list[tuple[str, str]]:
-        """Whether a text is a date of an order, without or with a zone, and the days or hours that it stands for."""
-        if order == "time":
-            iso, between = f"'1970-01-01 ' || {text}", []
-        else:
-            *places, between, rest = _DATE_PLACES[order or "ymd"]
-            year, month, day = (f"SUBSTR({text}, {at}, {n})" for at, n in zip(places, (4, 2, 2), strict=True))
-            iso = f"{year} || '-' || {month} || '-' || {day} || SUBSTR({text}, {rest})"
-        iso, tests = f"({iso})", [f"SUBSTR({text}, {at}, 1) IN ('-', '/', '.', ' ')" for at in between]
-        found = [(" AND ".join([*tests, self.dialect.spells_time.format(iso)]), self._moment(iso))]
-        if order != "digits":
-            tests.append(f"SUBSTR({iso}, 14, 1) = ':'")  # only a time of day has a zone
-            for length, is_zone, offset in _zones(iso):
-                local = f"RTRIM(SUBSTR({iso}, 1, ABS(LENGTH({iso}) - {length})))"
-                zoned = " AND ".join([*tests, is_zone, self.dialect.spells_time.format(local)])
-                found.append((zoned, self._moment(local, offset=offset)))
-        return found
-
-    def _moment(self, text: str, kind: str = "TIMESTAMP", offset: str = "") -> str:
-        """The days since 1970-01-01, or hours since midnight, of a time as ISO 8601 writes it.
-
-        ``offset`` is how many seconds its zone is ahead.
-        """
-        notation = self.column.notation
-        unit = 3600.0 if notation and notation.date == "time" else 86400.0
-        seconds = self.dialect.seconds.format(text, kind)
-        value = f"{f'({seconds} - {offset})' if offset else seconds} / {_number(unit)}"
-        return _cases(self._null(value, typed=False), value)
+        return {"number": self._typed(self.number, [], self.number), "truth": self._truth}
 
     def _of_truths(self) -> dict[str, str]:
-        wrong = self._error("should hold true or false (0 or 1), but does not")
-        number = self.dialect.as_number.format(self.raw)
-        texts, numbers = [], []
-        for truth, meant in _TRUTHS.items():
-            texts.append((f"LOWER({self.trimmed}) IN ({_words(meant)})", truth))
-            numbers.append((f"{number} = {truth}", truth))
-        return {
-            "text": _cases([*texts, *self.null_texts], wrong),
-            "number": _cases([*self._null(number), *numbers], wrong),
-            "truth": self._truth(*_TRUTHS),
-            "time": wrong,
-        }
+        wrong = self._error(f"should hold {_EXPECTED['truth']}")
+        words = {truth: ", ".join(constant(w) for w, v in BOOLEANS.items() if v == truth) for truth in (1.0, 0.0)}
+        texts = [(f"LOWER({self.text}) IN ({words[truth]})", _number(truth)) for truth in words]
+        numbers = [(f"{self.number} = {_number(truth)}", _number(truth)) for truth in words]
+        return {"text": _cases(texts, wrong), "number": self._typed(self.number, numbers, wrong), "truth": self._truth}
 
-    def _meant(self, known: LevelLookup) -> list[tuple[str, str]]:
-        """The places of words for true and false."""
-        return [
-            (f"LOWER({self.trimmed}) IN ({_words(truth)})", str(place)) for truth, place in _told(known.truths).items()
-        ]
+    def _of_dates(self) -> dict[str, str]:
+        """Days since 1970-01-01, or hours since midnight."""
+        of_day = self.column.notation is not None and self.column.notation.date == "time"
+        text = f"('1970-01-01 ' || {self.text})" if of_day else self.text
+
+        def moment(text: str, kind: str = "TIMESTAMP") -> str:
+            value = f"{self.dialect.seconds.format(text, kind)} / {_number(3600.0 if of_day else 86400.0)}"
+            return _cases(self._missing(value), value)
+
+        if self.dialect.is_iso is not None:
+            wrong = self._error(f"should hold {_EXPECTED['date']}")
+            return {"text": _cases([(self.dialect.is_iso.format(text), moment(text))], wrong)}
+        zone = [(self.dialect.has_zone.format(self.raw), moment(self.text, _ZONED))] if self.dialect.has_zone else []
+        return {"time": _cases(zone, moment(text))}
 
     def _of_levels(self) -> dict[str, str]:
-        known, new = self.column.lookup, str(_UNSEEN)
-        unsure = self._error("holds a value of which it cannot be told what level of training it is (give it as text)")
-
-        def of(place: int | None) -> str:
-            return unsure if place is None else str(place)
+        """Text is looked up as it is spelled, without spaces around it; numbers and truth values by their meaning."""
+        known, new, found = self.column.lookup, str(_UNSEEN), dict[str, str]()
+        wrong = self._error("should hold one of its levels")
 
         def looked_up(value: str, places: Mapping[Any, int | None], otherwise: str) -> str:
-            whens = "".join(f" WHEN {constant(key)} THEN {of(place)}" for key, place in places.items())
-            return f"CASE {value}{whens} ELSE {otherwise} END" if whens else otherwise
+            whens = "".join(
+                f" WHEN {constant(key)} THEN {wrong if place is None else place}" for key, place in places.items()
+            )
+            return f"CASE {value}{whens} ELSE {otherwise} END"
 
-        exact = {float(key): place for key, place in known.numbers.items() if abs(key) < _EXACT}
-        meant = self._meant(known) if known.binary else []
-        spelled = looked_up(f"CAST({self.trimmed} AS DOUBLE PRECISION)", _told(exact), new)
-        if spelled != new:
-            meant = [(self.dialect.spells_number.format(self.trimmed), spelled)]
-        texts = looked_up(self.trimmed, known.texts, _cases([*self.null_texts, *meant], new if known.texts else unsure))
-        if any(level != level.strip() for level in known.texts):
-            texts = looked_up(self.text, known.texts, texts)
-        number = self.dialect.as_written.format(self.raw)
-        large = {str(key): place for key, place in known.numbers.items() if abs(key) >= _EXACT}
-        exact |= {float(key): None for key in large}
-        numbers = looked_up(self.text, large, looked_up(number, exact, new)) if known.numbers else unsure
-        numbers = looked_up(number, known.truths, unsure) if known.binary else numbers
-        lengths = ", ".join(map(str, sorted({len(time) for time in known.times})))
-        other_time = _cases([(f"LENGTH({self.text}) IN ({lengths})", new)] if lengths else [], unsure)
-        truth, falsehood = (of(known.truths.get(each, _UNSEEN)) for each in (1, 0))
-        return {
-            "text": texts,
-            "number": _cases(self._null(number), numbers),
-            "truth": self._truth(truth, falsehood) if known.truths else unsure,
-            "time": looked_up(self.text, known.times, other_time),
-        }
-
-
-def _zones(text: str) -> list[tuple[int, str, str]]:
-    """The zones that a text may end in: how long each is, whether it is there, and the seconds that it is ahead."""
-
-    def end(length: int, start: int = 1, count: int | None = None) -> str:
-        """Characters of the end of the text that is so long."""
-        return f"SUBSTR({text}, LENGTH({text}) - {length - start}, {length if count is None else count})"
-
-    found = [(length, f"{end(length)} IN ({names})", "") for length, names in ((1, "'Z'"), (3, "'UTC', 'GMT'"))]
-    for length, minutes in ((3, 0), (5, 4), (6, 5)):  # +02, +0200, +02:00
-        numbers = [end(length, at, 2) for at in (2, minutes) if at]
-        colon = [f"{end(length, 4, 1)} = ':'"] if length == 6 else []
-        digits = f"TRIM({' || '.join(numbers)}, '0123456789') = ''"
-        test = " AND ".join([f"{end(length, 1, 1)} IN ('+', '-')", *colon, digits])
-        parts = zip(("3.6E3", "6.0E1"), numbers, strict=False)
-        ahead = " + ".join(f"{unit} * CAST({number} AS DOUBLE PRECISION)" for unit, number in parts)
-        found.append((length, test, f"(CASE {end(length, 1, 1)} WHEN '-' THEN (-1.0E0) ELSE 1.0E0 END * ({ahead}))"))
-    return found
-
-
-def _words(truth: float) -> str:
-    """The words for true or false in small letters, and as databases write them that only make ASCII small."""
-    words = [word for word, value in BOOLEANS.items() if value == truth]
-    half = ["".join(sign.lower() if sign.isascii() else sign for sign in word.upper()) for word in words]
-    return ", ".join(map(constant, dict.fromkeys([*words, *half])))
-
-
-def _told(places: Mapping[Any, int | None]) -> dict[Any, int]:
-    """What has one place."""
-    return {key: place for key, place in places.items() if place is not None}
+        if known.texts:
+            # Other spellings of numbers and truth values may be levels: they are refused, not scored as unseen levels.
+            otherwise = wrong if known.binary or known.numbers else new
+            if self.column.missing:
+                codes = ", ".join(map(constant, self.column.missing))
+                otherwise = f"CASE WHEN TRIM({self.text}, w.spaces) IN ({codes}) THEN NULL ELSE {otherwise} END"
+            found["text"] = looked_up(f"TRIM({self.text}, w.spaces)", known.texts, otherwise)
+            if any(level != level.strip() for level in known.texts):
+                found["text"] = looked_up(self.text, known.texts, found["text"])
+        number, otherwise = self.dialect.as_written.format(self.raw), wrong if known.binary else new
+        numbers = {float(key): place for key, place in (known.truths if known.binary else known.numbers).items()}
+        if numbers and max(map(abs, numbers)) < MAX_EXACT_INTEGER:
+            found["number"] = self._typed(number, [], looked_up(number, numbers, otherwise))
+        if known.truths:
+            true, false = (known.truths.get(each, _UNSEEN) for each in (1, 0))
+            found["truth"] = looked_up(f"LOWER({self.text})", {"true": true, "false": false}, wrong)
+        return found
 
 
 def _cases(cases: list[tuple[str, str]], otherwise: str, between: str = " ") -> str:
@@ -542,7 +438,7 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def constant(value: Any) -> str:
+def constant(value: Hashable) -> str:
     """A value as SQL writes it: a truth value, a number to its last digit, or text in quotes."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
@@ -552,9 +448,7 @@ def constant(value: Any) -> str:
         return _number(value)
     if isinstance(value, str) and "\x00" not in value:
         return "'" + value.replace("'", "''") + "'"
-    raise ParameterError(
-        f"SQL cannot hold the value {value!r}. Use numbers, truth values or text as classes and levels."
-    )
+    raise ParameterError(f"SQL cannot hold the value {value!r}. Use numbers, booleans or text as classes and levels.")
 
 
 def _number(value: float) -> str:

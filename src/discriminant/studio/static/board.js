@@ -1,10 +1,10 @@
 // The board of the Learn page: figures, a plane to paint on, and steps to play.
-// Points are painted here, at once; what was painted goes to the server in batches, and new figures come back.
+// Points are painted here at once; changes go to the server in batches, and new figures come back.
 
-const SEND_MS = 80; // strokes are sent this often
+const SEND_MS = 80; // between two batches of changes
 const DAB = 14; // pixels between two dabs of a stroke
-const NEAR = 16; // a point this near the pointer is meant
-const STEPS = 40; // steps of the keyboard's cursor across the plane
+const NEAR = 16; // pixels from the pointer within which a point is selected
+const STEPS = 40; // steps of the keyboard cursor across the plane
 const PAUSE_MS = 600; // between two steps at speed 1
 
 const SHAPES = {
@@ -23,7 +23,7 @@ function outline(context, corners) {
   context.closePath();
 }
 
-// A trace as a frame changes it; settings that the frame does not name stay.
+// A trace with the changes of a frame.
 function merged(trace, frame) {
   const made = { ...trace };
   for (const [name, value] of Object.entries(frame))
@@ -31,7 +31,7 @@ function merged(trace, frame) {
   return made;
 }
 
-// Grids come as bytes, of which the last stands for no number: see figures/sketch.py.
+// Grids are sent as bytes; 255 is a missing value: see figures/sketch.py.
 function grids(trace) {
   if (!trace.z?.bytes) return trace;
   const { bytes, low, high, width } = trace.z, text = atob(bytes), rows = [];
@@ -61,7 +61,7 @@ export default {
         @keydown="among($event, all.length, all.findIndex(t => t.name === tool), i => tool = all[i].name)">{{ one.name }}<kbd>{{ one.key }}</kbd></button>
     </div>
     <div class="group">
-      <label>Points a dab <input type="range" min="1" max="8" v-model.number="dab"><output>{{ dab }}</output></label>
+      <label>Points per stroke <input type="range" min="1" max="8" v-model.number="dab"><output>{{ dab }}</output></label>
       <label>Jitter <input type="range" min="0" max="80" v-model.number="jitter"><output>{{ jitter }} px</output></label>
     </div>
     <div class="group">
@@ -78,11 +78,11 @@ export default {
           @pointerdown="down" @pointermove="drag" @pointerup="up" @pointercancel="up" @pointerleave="left" @keydown="key"
           @focus="focused = true; sketch()" @blur="focused = false; sketch()"></canvas>
       </div>
-      <figcaption><strong v-if="one.title">{{ one.title }}.</strong> {{ said(one) }}</figcaption>
+      <figcaption><strong v-if="one.title">{{ one.title }}.</strong> {{ caption(one) }}</figcaption>
     </figure>
   </div>
   <div v-if="steps > 1" class="transport" role="group" aria-label="Steps">
-    <button v-for="one in jumps" :key="one.name" type="button" class="tool" :class="{ play: one.name === 'Play' }"
+    <button v-for="one in buttons" :key="one.name" type="button" class="tool" :class="{ play: one.name === 'Play' }"
       :aria-label="one.name === 'Play' && playing ? 'Pause' : one.name" :title="one.name === 'Play' && playing ? 'Pause' : one.name"
       :disabled="one.ended" @click="one.go()"><svg viewBox="0 0 16 16" aria-hidden="true"><path :d="one.icon" fill="currentColor"/></svg>
       <span v-if="one.name === 'Play'">{{ playing ? "Pause" : "Play" }}</span></button>
@@ -91,19 +91,19 @@ export default {
     <label>Speed <select v-model.number="speed" aria-label="Speed">
       <option v-for="s in [0.25, 0.5, 1, 2, 4, 8]" :key="s" :value="s">{{ s }} ×</option></select></label>
   </div>
-  <p class="spoken" aria-live="polite">{{ spoken }}</p>
+  <p class="announced" aria-live="polite">{{ announced }}</p>
 </div>`,
   props: { drawn: String, points: Object, classes: Array, paint: Boolean, lesson: String, start: Boolean },
   emits: ["edit"],
   data() {
     return {
       rows: new Map(), chosen: 0, tool: "Paint", dab: 1, jitter: 0, past: [], step: 0, playing: false, speed: 1,
-      spoken: "", cursor: [0.5, 0.5], focused: false, counts: [],
+      announced: "", cursor: [0.5, 0.5], focused: false, counts: [],
       all: [
         { name: "Paint", key: "P", help: "Add points of the chosen class" },
-        { name: "Erase", key: "E", help: "Take away points near the pointer" },
+        { name: "Erase", key: "E", help: "Remove points near the pointer" },
         { name: "Move", key: "M", help: "Drag a point to another place" },
-        { name: "Look", key: "L", help: "Point at rows and regions to read about them" },
+        { name: "Inspect", key: "I", help: "Point at rows and regions for details" },
       ],
     };
   },
@@ -114,7 +114,7 @@ export default {
     steps() {
       return Math.max(1, ...this.figures.map((one) => one.figure?.frames?.length ?? 1));
     },
-    jumps() {
+    buttons() {
       const { step, steps } = this, first = step <= 0, last = step >= steps - 1;
       return [
         { name: "To the start", icon: "M2 2h2v12H2zM14 2v12L5 8z", ended: first, go: () => this.go(0) },
@@ -126,7 +126,7 @@ export default {
     },
     help() {
       const where = "Arrow keys move the cursor, Shift makes larger steps, Enter uses the tool";
-      return `Plane with ${this.rows.size} points. ${where}, 1 to ${this.classes.length} choose a class, P, E, M and L a tool.`;
+      return `Plane with ${this.rows.size} points. ${where}, 1 to ${this.classes.length} choose a class, P, E, M and I a tool.`;
     },
   },
   watch: {
@@ -157,7 +157,7 @@ export default {
   },
   methods: {
     // Figures and their frames
-    said(one) {
+    caption(one) {
       return one.words?.[Math.min(this.step, one.words.length - 1)] ?? one.explanation;
     },
     async draw() {
@@ -168,7 +168,7 @@ export default {
       }
       this.sketch();
     },
-    // What a figure shows at this step; rows that are drawn on the canvas are there to be pointed at alone.
+    // The traces of a figure at this step; rows that are drawn on the canvas are transparent, for pointing only.
     now(one, i) {
       const figure = one.figure, data = figure.data.map(grids);
       const frame = figure.frames?.[Math.min(this.step, figure.frames.length - 1)];
@@ -179,7 +179,7 @@ export default {
       return data.map((trace) => (trace.meta === "rows" && !moved ? { ...trace, opacity: 0, showlegend: false } : trace));
     },
     async resize() {
-      // A figure has its new scale only when it is drawn: points sketched before would stand beside it.
+      // The new scale is known only after the figure is drawn; points sketched before would be misplaced.
       const drawn = (this.$refs.plots ?? []).filter((place) => place.data && place.offsetWidth);
       await Promise.allSettled(drawn.map((place) => this.Plotly.Plots.resize(place)));
       this.sketch();
@@ -244,11 +244,11 @@ export default {
     undo() {
       const back = this.past.shift();
       if (back) this.change(back, false);
-      this.spoken = `Undone. ${this.rows.size} points.`;
+      this.announced = `Change undone. ${this.rows.size} points.`;
     },
     clear() {
       this.change([...this.rows.keys()].map((id) => [id, null]));
-      this.spoken = "No points.";
+      this.announced = "No points.";
     },
     choose(k) {
       this.chosen = k;
@@ -279,11 +279,11 @@ export default {
       const [x, y] = this.axes();
       return px >= x._offset && px <= x._offset + x._length && py >= y._offset && py <= y._offset + y._length;
     },
-    near(px, py, reach) {
+    near(px, py, radius) {
       const found = [];
       for (const [id, row] of this.rows) {
-        const [x, y] = this.toPixels(row), far = Math.hypot(x - px, y - py);
-        if (far <= reach) found.push([far, id]);
+        const [x, y] = this.toPixels(row), distance = Math.hypot(x - px, y - py);
+        if (distance <= radius) found.push([distance, id]);
       }
       return found.sort((a, b) => a[0] - b[0]).map(([, id]) => id);
     },
@@ -362,8 +362,8 @@ export default {
       const made = [];
       let id = Math.max(0, ...this.rows.keys());
       for (let i = 0; i < this.dab; i++) {
-        const far = this.jitter * Math.sqrt(Math.random()), turn = 2 * Math.PI * Math.random();
-        const place = [px + far * Math.cos(turn), py + far * Math.sin(turn)];
+        const radius = this.jitter * Math.sqrt(Math.random()), angle = 2 * Math.PI * Math.random();
+        const place = [px + radius * Math.cos(angle), py + radius * Math.sin(angle)];
         if (this.inside(...place)) made.push([++id, [...this.toData(...place), this.chosen]]);
       }
       this.change(made);
@@ -399,18 +399,18 @@ export default {
       if (this.tool === "Move" && this.held != null) this.use(...this.at());
       const near = this.near(...this.at(), NEAR)[0], [x, y] = this.toData(...this.at());
       const on = near == null ? "" : `, on a point of ${this.classes[this.rows.get(near)[2]].name}`;
-      this.spoken = `${x.toPrecision(3)}, ${y.toPrecision(3)}${on}`;
+      this.announced = `${x.toPrecision(3)}, ${y.toPrecision(3)}${on}`;
     },
     apply(tool = this.tool) {
       const place = this.at();
       if (tool === "Move") {
         this.held = this.held == null ? this.near(...place, NEAR)[0] : null;
-        this.spoken = this.held == null ? "Put down." : "Picked up: move it by the arrow keys, Enter puts it down.";
+        this.announced = this.held == null ? "Released." : "Selected: move it with the arrow keys, Enter releases it.";
         return;
       }
       if (tool === "Erase") this.change(this.near(...place, NEAR).map((id) => [id, null]));
       else this.use(...place);
-      this.spoken = `${this.rows.size} points.`;
+      this.announced = `${this.rows.size} points.`;
       this.send();
     },
     symbol(name) {

@@ -1,5 +1,5 @@
-// A colour to choose. A page that is drawn anew while somebody chooses must not put the old colour back, as it does with
-// a plain input: only another colour of the server's changes what is shown.
+// A colour input. With a plain input, an update of the page while the user chooses would restore the old colour; this one
+// changes only when the server sends another colour.
 export default {
   template: `<input type="color" @change="$emit('change', $event.target.value)">`,
   props: { value: String },

@@ -1,0 +1,114 @@
+"""Preconditioners: approximate inverse Hessians, from cheap to precise."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from ..arrays import Array
+from ..moments.covariance import factorised
+from ..moments.statistic import ClassMoments
+from ..objective import Objective
+from .lbfgs import Preconditioner
+
+# Up to this many columns a p x p matrix is worth its factorisation; beyond, preconditioners are diagonal.
+MAX_MATRIX_COLUMNS: Final = 2_000
+# Rows from which the covariance of the preconditioner is estimated: more do not improve it.
+COVARIANCE_ROWS: Final = 8_000
+# Rows that a sample needs to represent all, and rows of its rarest class for each parameter of a linear predictor.
+MIN_SAMPLE_ROWS: Final = 4_000
+MIN_CLASS_ROWS_PER_PARAMETER: Final = 3
+# Rows for each column from which the blocks of a preconditioner are computed, if these cost no more than this many
+# passes (in multiplications, which matrix products do faster) or no more multiplications.
+BLOCK_ROWS_PER_COLUMN: Final = 20
+MAX_BLOCK_PASSES: Final = 80
+CHEAP_BLOCK_OPERATIONS: Final = 2e9
+
+
+def min_sample_rows(objective: Objective) -> float:
+    """The rows that a sample needs to represent all classes."""
+    rarest = max(objective.class_weights.min() / objective.total_weight, 1e-300)
+    return max(MIN_SAMPLE_ROWS, float(MIN_CLASS_ROWS_PER_PARAMETER * objective.shape[1] / rarest))
+
+
+def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
+    """Inverse of ``A x S + ridge``: S the covariance of the rows, A the second derivatives of the loss at class shares.
+
+    With too many columns for S, the inverse of the Hessian's diagonal.
+    """
+    p = objective.n_columns
+    if p > MAX_MATRIX_COLUMNS:
+        return diagonal_preconditioner(objective, theta)
+    # 1. The loss's second derivatives where every row has the probabilities of the class shares.
+    shares, contrasts = objective.class_weights / objective.total_weight, objective.contrasts
+    curvature = contrasts @ objective.loss.expected_curvature(shares) @ contrasts.T
+    values, axes = np.linalg.eigh(curvature)
+    # 2. The covariance of the standardised rows, from a sample.
+    data, scale = objective.data, objective.standardised.scale
+    step = max(1, data.n_rows // max(COVARIANCE_ROWS, 10 * p))
+    moments = data.sample(step).reduce(ClassMoments(len(data.classes), p), objective.n_jobs)
+    objective.counter.add(objective.share / step)
+    covariance = np.zeros((objective.shape[1], objective.shape[1]))
+    covariance[:p, :p] = moments.total().matrix / moments.total_weight / np.outer(scale, scale)
+    covariance[p:, p:] = 1.0
+    ridge = np.diag(objective.ridge[0])
+    factors = [factorised(max(value, 1e-8) * covariance + ridge) for value in values]
+
+    def precondition(gradient: Array) -> Array:
+        rotated = (axes.T @ gradient).reshape(-1, *gradient.shape[-2:])
+        for k, factor in enumerate(factors):
+            rotated[:, k] = factor.solve(rotated[:, k])
+        solved: Array = axes @ rotated.reshape(gradient.shape)
+        return solved
+
+    return precondition
+
+
+def inverse_hessian(hessian: Array) -> Preconditioner:
+    """Gradient to inverse Hessian times gradient, for one gradient or several at once."""
+    factors = factorised(hessian)
+    return lambda gradient: factors.solve(gradient.reshape(-1, len(hessian))).reshape(gradient.shape)
+
+
+def newton_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
+    """The inverse of the Hessian's blocks for each score, from a sample of the rows.
+
+    If these cost too many passes, one block serves all scores; with very many columns, the diagonal.
+    """
+    (n, p), n_scores = objective.data.rows.shape, objective.contrasts.shape[1]
+    rows = int(min(n, max(min_sample_rows(objective), BLOCK_ROWS_PER_COLUMN * p)))
+    if p > MAX_MATRIX_COLUMNS:
+        return diagonal_preconditioner(objective, theta)
+    if rows * p > MAX_BLOCK_PASSES * n and n_scores * rows * p**2 > CHEAP_BLOCK_OPERATIONS:
+        return moment_preconditioner(objective, theta)
+    blocks, ridge = objective.sample(n // rows).class_hessians(theta), np.diag(objective.ridge[0])
+    factors, contrasts = [factorised(block + ridge) for block in blocks], objective.contrasts
+
+    def precondition(gradient: Array) -> Array:
+        of_scores = contrasts.T @ gradient
+        solved = np.concatenate([f.solve(row[None]) for f, row in zip(factors, of_scores, strict=True)])
+        return np.asarray(contrasts @ solved)
+
+    return precondition
+
+
+def diagonal_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
+    """The inverse of the Hessian's diagonal after the intercepts are eliminated.
+
+    Sparse columns are not centred: all are correlated with the intercept, and through it with each other.
+    """
+    p, (diagonal, crossed) = objective.n_columns, objective.column_curvatures(theta)
+    if objective.fit_intercept:
+        shift = crossed[:, :p] / np.maximum(crossed[:, p:], 1e-300)
+        diagonal[:, :p] = np.maximum(diagonal[:, :p] - shift * crossed[:, :p], objective.ridge[:, :p])
+    diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())
+
+    def precondition(gradient: Array) -> Array:
+        solved: Array = gradient / diagonal
+        if objective.fit_intercept:
+            solved[..., :p] -= shift * gradient[..., p:] / diagonal[:, :p]
+            solved[..., p] -= np.einsum("ij,...ij->...i", shift, solved[..., :p])
+        return solved
+
+    return precondition
