@@ -90,8 +90,15 @@ def middle(page):
 
 
 def scale(page):
-    """Pixels of the screen for one of the image."""
-    return page.locator("path.leaflet-interactive").first.bounding_box()["width"] / 50
+    """Pixels of the screen for one of the image, by the first area, which is 50 wide."""
+    area, found = page.locator("path.leaflet-interactive").first, []
+
+    def measured():  # None while the areas are drawn again
+        found[:] = [area.bounding_box()]
+        return found[0]
+
+    until(page, measured)
+    return found[0]["width"] / 50
 
 
 def test_areas_are_kept_beside_the_image_and_read_by_the_library(drawn, scene):
