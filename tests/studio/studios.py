@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 #: Milliseconds after which a test fails; other tests run at the same time.
-PATIENCE = 240_000
+PATIENCE = 120_000
 
 
 @dataclass

@@ -256,9 +256,9 @@ class Tabs:
         self._panels = panels
         self.refresh()
 
-    def refresh(self) -> None:
-        """Build all panels again: the open one now, the others when they are opened."""
-        self.forget(*self._panels)
+    def refresh(self, *names: str) -> None:
+        """Build these panels, or all, again: the open one now, the others when they are opened."""
+        self.forget(*(names or self._panels))
         self._build(self.value)
 
     def forget(self, *names: str) -> None:

@@ -34,7 +34,7 @@ _MODELS = {
     "gaussian-nb": "Gaussian naive Bayes",
     "logistic": "Logistic regression",
 }
-#: Drawing tools: name, icon and key.
+#: Drawing tools: name, icon and key, which plane.js has, too.
 _TOOLS = {"rectangle": ("Rectangle", "crop_din", "R"), "polygon": ("Polygon", "pentagon", "P"),
           "point": ("Point", "place", "O")}  # fmt: skip
 _LAYERS = {"map": "Classes", "probability": "Probability of the class", "unlike": "Pixels unlike any class"}
@@ -89,9 +89,10 @@ class ImagePage:
     """The controls on the left, the image with its areas and results on the right."""
 
     def __init__(self, visitors: Visitors) -> None:
-        self.visitors, self.state, self.active, self.tool, self.tab = visitors, State(), "", "", "Areas"
+        self.visitors, self.state, self.active, self.tab = visitors, State(), "", "Areas"
         self._browser_class = ""  #: the active class of the browser as far as it is known here
-        self.chosen: int | None = None
+        self.chosen: int | None = None  #: the key of the selected area
+        self._n_moves = 0  #: drags of areas in the browser of which this page knows
         self.plane: Any = None
         self._is_set = False
         self.panels: dict[str, Any] = {}
@@ -217,8 +218,9 @@ class ImagePage:
         self.tools: dict[str, Any] = {}
         with ui.element("div").classes("tools").props('role=toolbar aria-label="Tools of the image"'):
             for name, (words, icon, key) in _TOOLS.items():
-                button = ui.button(words, icon=icon, on_click=partial(self._use, name)).props("outline dense no-caps")
-                button.props["aria-keyshortcuts"] = key
+                button = ui.button(words, icon=icon).props("outline dense no-caps aria-pressed=false")
+                button.on("click", js_handler=f"() => window.plane?.useTool({name!r})")
+                button.props["aria-keyshortcuts"], button.props["data-tool"] = key, name
                 with button:
                     text(key, tag="kbd")
                 self.tools[name] = button
@@ -248,12 +250,12 @@ class ImagePage:
         ).classes("plane")
         plane.props["aria-label"], plane.props["role"] = f"Image {work.path.name}", "application"
         plane.clear_layers()
-        self.plane, self.tool = plane, ""
+        self.plane = plane
         plane.on("init", self._show_plane)
         plane.on("area-drawn", self._drawn)
         plane.on("area-moved", self._moved)
         plane.on("area-chosen", lambda event: self.choose(event.args))
-        plane.on("tool", lambda: self._use(""))
+        plane.on("tool", self._used)
         plane.on("swiped", self._swiped)
 
     def call(self, method: str, *arguments: Any) -> None:
@@ -265,7 +267,7 @@ class ImagePage:
         work = self.work
         height, width = work.image.shape
         self.call("prepare", self.plane.id, [work.place(0, 0), work.place(width, height)])
-        self._browser_class = ""
+        self._browser_class, self._n_moves = "", 0
         self._show_classes()
         self._show_image()
         self._show_map()
@@ -324,13 +326,15 @@ class ImagePage:
         work = self.work
         areas = [
             {
-                "name": f"{place + 1}. {area.label}",
+                "key": area.key,
+                "name": f"{number}. {area.label}",
                 "colour": work.colours[area.label],
                 "places": [work.place(*corner) for corner in area.corners],
             }
-            for place, area in enumerate(work.areas)
+            for number, area in enumerate(work.areas, 1)
         ]
-        self.call("showAreas", areas, self.chosen)
+        self.call("showAreas", areas, self.chosen, self._n_moves)
+        self.panels["Areas"].show()
 
     def _show_classes(self) -> None:
         """Show the classes; areas are drawn for the active one."""
@@ -346,33 +350,27 @@ class ImagePage:
         self.active = self._browser_class = name
         self._show_classes()
 
-    def _use(self, name: str) -> None:
-        """Select a tool; "" deselects it."""
-        self.tool = name
+    def _used(self, event: GenericEventArguments) -> None:
+        """Show which tool the browser uses; it uses none without a class."""
+        name, is_used = event.args["name"], event.args["isUsed"]
+        self.drawing.fail("" if self.active else "There is no class yet. Add a class before drawing areas.")
         for own, button in self.tools.items():
-            button.props["aria-pressed"] = "true" if own == name else "false"
-            button.update()
-        if name and not self.active:
-            self.drawing.fail("There is no class yet. Add a class before drawing areas.")
-            return
-        self.call("useTool", name)
+            button.props["aria-pressed"] = "true" if is_used and own == name else "false"
+        if not is_used and self.active:  # the class was on its way to the browser
+            self.call("useTool", name)
 
     async def _key(self, event: KeyEventArguments) -> None:
         if self.state.work is None or not event.action.keydown or event.action.repeat:
             return
         key, names = event.key, list(self.work.colours)
         command = event.modifiers.ctrl or event.modifiers.meta
-        tools = {letter.lower(): name for name, (_, _, letter) in _TOOLS.items()}
         if command and key.name.lower() in ("z", "y"):
             await self.change(self.work.redo if key.name == "y" or event.modifiers.shift else self.work.undo)
         elif command or event.modifiers.alt:
             return
         elif key.number is not None and 1 <= key.number <= len(names):
             await self._number_key(names[key.number - 1])
-        elif key.name.lower() in tools:
-            self._use(tools[key.name.lower()])
         elif key.escape:
-            self._use("")
             self.choose(None)
         elif key.delete or key.backspace:
             await self._delete()
@@ -406,8 +404,6 @@ class ImagePage:
             if self.state.work is not None:
                 self.show_areas()
             return False
-        if self.chosen is not None and self.chosen >= len(self.work.areas):
-            self.chosen = None
         self.show_areas()
         self._show_classes()
         await self._learn()
@@ -419,8 +415,9 @@ class ImagePage:
         await self.change(lambda: self.work.draw(label, corners))
 
     async def _moved(self, event: GenericEventArguments) -> None:
+        self._n_moves = event.args["move"]
         corners = [self.work.pixel(*place) for place in event.args["corners"]]
-        await self.change(lambda: self.work.move(event.args["place"], corners))
+        await self.change(lambda: self.work.move(event.args["key"], corners))
 
     async def _by_numbers(self) -> None:
         def drawn() -> None:
@@ -429,9 +426,9 @@ class ImagePage:
 
         await self.change(drawn)
 
-    async def move_by_numbers(self, place: int, given: str) -> None:
+    async def move_by_numbers(self, key: int, given: str) -> None:
         """Move an area to the corners that were typed."""
-        await self.change(lambda: self.work.move(place, corners_of(given)))
+        await self.change(lambda: self.work.move(key, corners_of(given)))
 
     async def _delete(self) -> None:
         if self.chosen is None:
@@ -439,19 +436,19 @@ class ImagePage:
             return
         await self.delete_area(self.chosen)
 
-    async def delete_area(self, place: int) -> None:
+    async def delete_area(self, key: int) -> None:
         """Delete an area."""
-        self.chosen = None
-        await self.change(lambda: self.work.delete(place))
+        if self.chosen == key:
+            self.chosen = None
+        await self.change(lambda: self.work.delete(key))
 
-    def choose(self, place: int | None) -> None:
+    def choose(self, key: int | None) -> None:
         """Select an area: its corners can be moved, and its pixels are marked in the scatter plot."""
-        if place == self.chosen:
+        if key == self.chosen:
             return
-        self.chosen = place
+        self.chosen = key
         self.show_areas()
-        for panel in self.panels.values():
-            panel.chosen(place)
+        self.panels["Signatures"].mark()
 
     async def _learned(self) -> None:
         """Fit the model to the current areas and show the results."""
@@ -466,7 +463,8 @@ class ImagePage:
             await self.drawing.run(work.train, self.model.value, REJECT if self.reject.value else None)
         self._show_map()
         self.copies.show(*work.code())
-        self.tabs.refresh()
+        self.tabs.refresh("Signatures", "Separability", "Accuracy")
+        self.panels["Check"].trained()
 
     def _build_tabs(self) -> None:
         """The tabs with the results."""

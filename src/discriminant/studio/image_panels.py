@@ -11,13 +11,14 @@ import numpy as np
 from nicegui import run, ui
 
 from ..errors import DiscriminantError
-from .frame import Work, computed, figure, report_blocks, text
+from .frame import Work, computed, figure, report_blocks, set_text, text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..report.page import Drawing
     from .image_page import ImagePage
+    from .image_work import Area
 
 R = TypeVar("R")
 #: An array as Plotly writes it: packed in base64, or a list.
@@ -31,59 +32,84 @@ CHECK_ZOOM_LEVELS: Final = 2
 _RING = "circle-open"
 
 
+class AreaRow:
+    """An area in the list, and a button to delete it."""
+
+    def __init__(self, page: ImagePage, key: int) -> None:
+        with ui.element("div").classes("area") as self.place:
+            self._swatch = ui.element("span").classes("swatch")
+            self._button = ui.element("button").props("type=button").classes("plain")
+            self._button.on("click", lambda: page.choose(None if page.chosen == key else key))
+            with self._button:
+                self._name, self._kind = text("", tag="span"), text("", "remark", tag="span")
+            self._delete = ui.button(icon="delete", on_click=partial(page.delete_area, key)).props("flat dense round")
+
+    def show(self, number: int, area: Area, colour: str, is_chosen: bool) -> None:
+        """Show the current state of the area."""
+        set_text(self._name, f"{number}. {area.label}")
+        set_text(self._kind, "point" if len(area.corners) < 3 else f"{len(area.corners)} corners")
+        self._swatch.style(f"background: {colour}")
+        self._button.props["aria-pressed"] = "true" if is_chosen else "false"
+        self._delete.props["aria-label"] = f"Delete area {number}"
+
+
 class AreaPanel:
-    """All areas; the selected one with the coordinates of its corners."""
+    """All areas; the selected one with the coordinates of its corners.
+
+    Its rows are updated in place, as those of the classes: replacing them would lose clicks on the old rows.
+    """
 
     def __init__(self, page: ImagePage) -> None:
-        self.page = page
-        self.place: Any = None
+        self.page, self._rows = page, dict[int, AreaRow]()
+        self._place: Any = None
+        self._shown: Area | None = None  #: the area whose corners are shown
 
     def build(self) -> None:
         """Build the list."""
-        self.place = None
-        if not self.page.work.areas:
-            text("Add a class on the left, choose a tool above the image, and draw areas of the class.", "empty")
-            return
-        self.place = ui.element("div")
-        self.chosen(self.page.chosen)
+        self._hint = text("", "remark")
+        self._corners = ui.input("").props("dense outlined").classes("typed")
+        self._corners.on("keydown.enter", self._move)
+        self._place = ui.element("div").classes("areas")
+        self.show()
 
-    def chosen(self, place: int | None) -> None:
-        """Show which area is selected."""
-        if self.place is None or self.place.is_deleted:
+    def show(self) -> None:
+        """Update the rows to the current areas; rows of existing areas stay."""
+        if self._place is None:
             return
-        self.place.clear()
-        with self.place:
-            if place is None:
-                text("Select an area, here or on the image, to move its corners or delete it.", "remark")
-            else:
-                self._corners(place)
-            with ui.element("div").classes("areas"):
-                for number in range(len(self.page.work.areas)):
-                    self._area(number, number == place)
-
-    def _corners(self, place: int) -> None:
-        area = self.page.work.areas[place]
-        written = "  ".join(f"{column:.1f}, {row:.1f}" for column, row in area.corners)
-        given = ui.input(f"Corners of area {place + 1}: x and y of each, in pixels", value=written).props(
-            "dense outlined"
+        work, chosen = self.page.work, self.page.work.place_of(self.page.chosen)
+        set_text(
+            self._hint,
+            "Select an area, here or on the image, to move its corners or delete it."
+            if work.areas
+            else "Add a class on the left, choose a tool above the image, and draw areas of the class.",
         )
-        given.classes("typed")
-        given.on("keydown.enter", lambda: self.page.move_by_numbers(place, given.value or ""))
+        self._hint.visible, self._corners.visible = chosen is None, chosen is not None
+        self._show_corners(chosen)
+        for key in self._rows.keys() - {area.key for area in work.areas}:
+            self._rows.pop(key).place.delete()
+        shown = self._place.default_slot.children
+        for place, area in enumerate(work.areas):
+            if area.key not in self._rows:
+                with self._place:
+                    self._rows[area.key] = AreaRow(self.page, area.key)
+            row = self._rows[area.key]
+            if shown[place] is not row.place:
+                row.place.move(target_index=place)
+            row.show(place + 1, area, work.colours[area.label], place == chosen)
 
-    def _area(self, place: int, is_chosen: bool) -> None:
-        work = self.page.work
-        area = work.areas[place]
-        kind = "point" if len(area.corners) < 3 else f"{len(area.corners)} corners"
-        with ui.element("div").classes("area"):
-            ui.element("span").classes("swatch").style(f"background: {work.colours[area.label]}")
-            button = ui.element("button").props("type=button").classes("plain")
-            button.props["aria-pressed"] = "true" if is_chosen else "false"
-            button.on("click", lambda: self.page.choose(None if is_chosen else place))
-            with button:
-                text(f"{place + 1}. {area.label}", tag="span")
-                text(kind, "remark", tag="span")
-            delete = ui.button(icon="delete", on_click=partial(self.page.delete_area, place)).props("flat dense round")
-            delete.props["aria-label"] = f"Delete area {place + 1}"
+    def _show_corners(self, place: int | None) -> None:
+        """Show the corners of the selected area; what is typed stays until the area changes."""
+        if place is None:
+            return
+        area, shown = self.page.work.areas[place], self._shown
+        self._corners.props["label"] = f"Corners of area {place + 1}: x and y of each, in pixels"
+        if shown is None or (area.key, area.corners) != (shown.key, shown.corners):
+            self._shown = area
+            self._corners.set_value("  ".join(f"{column:.1f}, {row:.1f}" for column, row in area.corners))
+
+    async def _move(self) -> None:
+        if self._shown is not None:
+            await self.page.move_by_numbers(self._shown.key, self._corners.value or "")
 
 
 class SignaturePanel:
@@ -139,18 +165,19 @@ class SignaturePanel:
         point = "event => event.points[0].customdata && emit(event.points[0].customdata)"
         self.plot.on("plotly_click", lambda event: self._pointed(event.args, choose=True), js_handler=point)
         self.plot.on("plotly_hover", lambda event: self._pointed(event.args), js_handler=point, throttle=0.1)
-        self.chosen(self.page.chosen)
+        self.mark()
 
     def _pointed(self, pixel: list[int], choose: bool = False) -> None:
         area, column, row = map(int, pixel)
         self.page.call("showSpot", self.page.work.place(column + 0.5, row + 0.5))
-        if choose:
-            self.page.choose(area - 1)
+        if choose and area <= len(self.page.work.areas):
+            self.page.choose(self.page.work.areas[area - 1].key)
 
-    def chosen(self, place: int | None) -> None:
-        """Mark the pixels of an area."""
+    def mark(self) -> None:
+        """Mark the pixels of the selected area."""
         if self.plot is None or self.plot.is_deleted:
             return
+        place = self.page.work.place_of(self.page.chosen)
         rings: dict[str, list[float]] = {"x": [], "y": []}
         for trace in self.traces:
             own = np.array(_numbers(trace["customdata"])).reshape(-1, 3)[:, 0] == (0 if place is None else place + 1)
@@ -186,14 +213,17 @@ class CheckPanel:
 
     def __init__(self, page: ImagePage) -> None:
         self.page, self.at = page, None if page.state.check is None else page.state.check.next
+        self._is_waiting = False  #: whether the panel waits for a map
 
     @property
     def is_asking(self) -> bool:
         """Whether a point is waiting for its label."""
         return self.at is not None
 
-    def chosen(self, place: int | None) -> None:
-        """Do nothing: areas are not shown here."""
+    def trained(self) -> None:
+        """Show whether there is a map to check; numbers that are being typed stay."""
+        if self._is_waiting and self.page.work.trained is not None:
+            self._show()
 
     def build(self) -> None:
         """Build the current step: draw points, label a point, or show the estimates."""
@@ -205,8 +235,9 @@ class CheckPanel:
         check = self.page.state.check
         self.place.clear()
         with self.place:
+            self._is_waiting = check is None and self.page.work.trained is None
             if check is None:
-                if self.page.work.trained is None:
+                if self._is_waiting:
                     text("Draw areas of at least two classes.", "empty")
                 else:
                     self._drawing()

@@ -8,6 +8,7 @@ pixels: nothing is read again after a change of areas.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -17,7 +18,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,10 +64,14 @@ _UNLIKE = "#d55e00"
 
 @dataclass(frozen=True)
 class Area:
-    """A drawn area: its class, and the corners of a polygon, or a point."""
+    """A drawn area: its class, and the corners of a polygon, or a point.
+
+    The key identifies the area on the page, also after it is moved or its class is renamed.
+    """
 
     label: str
     corners: tuple[tuple[float, float], ...]
+    key: int = field(default_factory=partial(next, itertools.count(1)), compare=False)
 
     @property
     def shape(self) -> Any:
@@ -221,16 +226,24 @@ class ImageWork:
             raise InputError("There is no class yet. Add a class before drawing areas.")
         self._change([*self.areas, Area(label, tuple(corners))], self.colours)
 
-    def move(self, place: int, corners: Sequence[tuple[float, float]]) -> None:
-        """Change the corners of an area."""
-        moved = Area(self.areas[place].label, tuple(corners))
+    def place_of(self, key: int | None) -> int | None:
+        """The place of an area in the list; None if it does not exist."""
+        return next((place for place, area in enumerate(self.areas) if area.key == key), None)
+
+    def move(self, key: int, corners: Sequence[tuple[float, float]]) -> None:
+        """Change the corners of an area; one that was deleted meanwhile stays deleted."""
+        place = self.place_of(key)
+        if place is None:
+            return
+        moved = replace(self.areas[place], corners=tuple(corners))
         if not moved.shape.is_valid:
             raise InputError("The sides of this area cross. Move its corners apart.")
-        self._change([moved if i == place else area for i, area in enumerate(self.areas)], self.colours)
+        self._change([*self.areas[:place], moved, *self.areas[place + 1 :]], self.colours)
 
-    def delete(self, place: int) -> None:
-        """Delete an area."""
-        self._change([area for i, area in enumerate(self.areas) if i != place], self.colours)
+    def delete(self, key: int) -> None:
+        """Delete an area, unless it is deleted already."""
+        if self.place_of(key) is not None:
+            self._change([area for area in self.areas if area.key != key], self.colours)
 
     def name_class(self, name: str) -> None:
         """Add a class."""

@@ -1,11 +1,13 @@
 // The plane of an image: its tiles, the areas drawn on it, and the divider between image and map.
 // These methods of Leaflet's map are called from Python; events of the map are emitted by the page's element.
-// The active class and the drawing are kept in the browser and sent to the server: a delayed response does not interrupt
-// a drawing or relabel an area.
+// The active class, the tool and the drawing are kept in the browser and sent to the server: a delayed response does not
+// interrupt a drawing or relabel an area. Areas have keys: a change replaces only the layers of the areas that changed, so
+// that a click or drag on another area is not lost.
 (function () {
   "use strict";
   L.Polyline._flat = L.LineUtil.isFlat; // the drawing tools use its old name
   const tools = { rectangle: "Rectangle", polygon: "Polygon", point: "CircleMarker" };
+  const toolKeys = { r: "rectangle", p: "polygon", o: "point" };
   const depth = { image: 200, classes: 300 };
 
   function corners(layer) {
@@ -13,13 +15,22 @@
     return found.map(function (place) { return [place.lat, place.lng]; });
   }
 
+  // The server's places differ from those of the browser by rounding, less than a thousandth of a pixel.
+  function isSame(places, others) {
+    return places.length === others.length && places.every(function (place, i) {
+      return Math.max(Math.abs(place[0] - others[i][0]), Math.abs(place[1] - others[i][1])) < 1e-7;
+    });
+  }
+
   document.addEventListener("keydown", function (event) {
     const plane = window.plane;
     const typing = event.target.closest && event.target.closest("input, select, textarea");
-    const asks = plane && plane.spot; // a number labels the point that is shown
-    if (!plane || typing || asks || event.ctrlKey || event.metaKey || event.altKey) { return; }
+    if (!plane || typing || event.ctrlKey || event.metaKey || event.altKey) { return; }
     const found = plane.classes[Number(event.key) - 1];
-    if (found) { plane.choose(found.name); }
+    const tool = toolKeys[event.key.toLowerCase()];
+    if (found && !plane.spot) { plane.choose(found.name); }
+    if (tool) { plane.useTool(tool); }
+    if (event.key === "Escape") { plane.useTool(""); }
   });
 
   L.Map.include({
@@ -32,9 +43,11 @@
       this.tiles = {};
       this.share = 1;
       this.areas = L.featureGroup().addTo(this);
+      this.drawn = new Map();
+      this.moves = 0;
       Object.keys(depth).forEach(function (name) { this.createPane(name).style.zIndex = depth[name]; }, this);
       this.on("move zoom resize", this.clip, this);
-      this.on("draw:canceled", function () { this.tool = null; this.emit("tool", ""); }, this);
+      this.on("draw:canceled", function () { this.useTool(""); }, this);
       this.on("draw:created", function (event) {
         this.emit("area-drawn", { label: this.active, corners: corners(event.layer) });
       }, this);
@@ -71,34 +84,67 @@
       (this.tiles.classes || []).forEach(function (layer) { layer.setOpacity(opacity); });
     },
 
-    showAreas: function (areas, chosen) {
-      this.areas.eachLayer(function (layer) { if (layer.editing) { layer.editing.disable(); } });
-      this.areas.clearLayers();
-      areas.forEach(function (area, place) { this.addArea(area, place, place === chosen); }, this);
+    // Update the areas; `chosen` is the key of the selected one, `moves` the number of drags of which the server knows.
+    showAreas: function (areas, chosen, moves) {
+      const keys = new Set(areas.map(function (area) { return area.key; }));
+      this.drawn.forEach(function (own, key) { if (!keys.has(key)) { this.removeArea(key); } }, this);
+      areas.forEach(function (area) {
+        const own = this.drawn.get(area.key);
+        const isCurrent = own && (own.isDragged || own.move > moves || isSame(own.places, area.places));
+        if (own && !isCurrent) { this.removeArea(area.key); }
+        this.showArea(isCurrent ? own : this.addArea(area), area, area.key === chosen);
+      }, this);
       this.nameHandles();
     },
 
-    addArea: function (area, place, chosen) {
-      const moved = function () { this.emit("area-moved", { place: place, corners: corners(layer) }); };
-      let layer;
+    // A polygon has a white line below the coloured one: areas remain visible on a map in their own colour.
+    addArea: function (area) {
+      const own = { places: area.places, isDragged: false, move: 0, below: null };
       if (area.places.length < 3) {
-        const spot = L.DomUtil.create("i", "spot" + (chosen ? " chosen" : ""));
-        spot.style.background = area.colour;
-        const icon = L.divIcon({ className: "spot-place", html: spot, iconSize: [22, 22] });
-        layer = L.marker(area.places[0], { icon: icon, draggable: chosen, title: area.name, alt: area.name });
-        layer.on("dragend", moved, this);
+        own.spot = L.DomUtil.create("i", "spot");
+        const icon = L.divIcon({ className: "spot-place", html: own.spot, iconSize: [22, 22] });
+        own.layer = L.marker(area.places[0], { icon: icon });
       } else {
-        // A white line below the coloured one: areas remain visible on a map in their own colour.
-        if (!chosen) {
-          const below = { color: "#ffffff", weight: 5, opacity: 0.9, fill: false, interactive: false };
-          this.areas.addLayer(L.polygon(area.places, below));
-        }
-        layer = L.polygon(area.places, { color: area.colour, weight: chosen ? 4 : 2.5, fillOpacity: chosen ? 0.3 : 0.15 });
-        layer.on("edit", moved, this);
+        own.below = L.polygon(area.places, { color: "#ffffff", weight: 5, fill: false, interactive: false });
+        this.areas.addLayer(own.below);
+        own.layer = L.polygon(area.places);
       }
-      layer.on("click", function () { if (!this.tool) { this.emit("area-chosen", place); } }, this);
-      this.areas.addLayer(layer);
-      if (chosen && area.places.length >= 3) { layer.editing.enable(); }
+      own.layer.on("click", function () { if (!this.tool) { this.emit("area-chosen", area.key); } }, this);
+      own.layer.on("editstart dragstart", function () { own.isDragged = true; });
+      own.layer.on("edit dragend", function () {
+        own.isDragged = false;
+        own.move = this.moves += 1;
+        own.places = corners(own.layer);
+        this.emit("area-moved", { key: area.key, corners: own.places, move: own.move });
+      }, this);
+      this.areas.addLayer(own.layer);
+      this.drawn.set(area.key, own);
+      return own;
+    },
+
+    removeArea: function (key) {
+      const own = this.drawn.get(key);
+      if (own.layer.editing) { own.layer.editing.disable(); }
+      [own.below, own.layer].forEach(function (layer) { if (layer) { this.areas.removeLayer(layer); } }, this);
+      this.drawn.delete(key);
+    },
+
+    // The name and colour of an area; the corners of the selected one can be moved.
+    showArea: function (own, area, isChosen) {
+      const look = area.colour + isChosen + area.name;
+      if (own.look === look) { return; }
+      own.look = look;
+      if (own.spot) {
+        own.spot.style.background = area.colour;
+        own.spot.classList.toggle("chosen", isChosen);
+        Object.assign(own.layer.getElement(), { title: area.name, ariaLabel: area.name });
+        own.layer.dragging[isChosen ? "enable" : "disable"]();
+        return;
+      }
+      own.below.setStyle({ opacity: isChosen ? 0 : 0.9 });
+      if (!isChosen) { own.layer.editing.disable(); }
+      own.layer.setStyle({ color: area.colour, weight: isChosen ? 4 : 2.5, fillOpacity: isChosen ? 0.3 : 0.15 });
+      if (isChosen) { own.layer.editing.enable(); }
     },
 
     nameHandles: function () {
@@ -131,17 +177,24 @@
       return { color: own ? own.colour : "#000000", weight: 2.5, fillOpacity: 0.15 };
     },
 
-    // One tool draws area after area until it is put down.
+    // One tool draws area after area until it is put down; the server refuses one without a class.
     useTool: function (name) {
-      if (this.tool && this.tool.kind === name) { return; }
+      const own = this.tool ? this.tool.kind : "";
+      if (name === own) { return; }
       if (this.tool) { this.tool.disable(); }
       this.tool = null;
-      this.getContainer().dataset.tool = name;
-      if (!name) { return; }
-      const settings = { shapeOptions: this.look(), showArea: false, showLength: false, repeatMode: true };
-      this.tool = new L.Draw[tools[name]](this, Object.assign(settings, this.look()));
-      this.tool.kind = name;
-      this.tool.enable();
+      if (name && this.active) {
+        const settings = { shapeOptions: this.look(), showArea: false, showLength: false, repeatMode: true };
+        this.tool = new L.Draw[tools[name]](this, Object.assign(settings, this.look()));
+        this.tool.kind = name;
+        this.tool.enable();
+      }
+      const used = this.tool ? name : "";
+      this.getContainer().dataset.tool = used;
+      document.querySelectorAll(".tools [data-tool]").forEach(function (button) {
+        button.setAttribute("aria-pressed", String(button.dataset.tool === used));
+      });
+      this.emit("tool", { name: name, isUsed: name === used });
     },
 
     lookAt: function (place, zoom) { this.setView(place, zoom, { animate: false }); },
