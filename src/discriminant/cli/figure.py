@@ -12,7 +12,7 @@ import typer
 
 from ..errors import InputError, ParameterError
 from ..results import suggestion
-from ..workflow.evaluating import cross_validated, evaluate_model, labelled_rows, outcome_probabilities
+from ..workflow.evaluating import calibrated_sets, cross_validated, evaluate_model, labelled_rows, outcome_probabilities
 from ..workflow.models import ModelSpec, read_settings
 from ..workflow.stored import open_model
 from ..workflow.tables import Roles, read_labelled
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..arrays import Array, MatrixLike
     from ..estimators.coefficients import CoefficientTable
+    from ..estimators.prediction_sets import PredictionSets
     from ..evaluation import Evaluation
 
 # The iterations that are drawn: gradient methods are shown before they converge.
@@ -37,6 +38,8 @@ DRAWN_ITERATIONS: Final = 100
 DRAWN_IMAGES: Final = 20
 # The resamples of the figure of instability (Riley & Collins 2023 use 200 to 1,000).
 DRAWN_RESAMPLES: Final = 200
+# A risk-coverage curve is over all nominal coverages: this one only bounds the number of calibration rows from below.
+CALIBRATED_COVERAGE: Final = 0.5
 
 
 @dataclass
@@ -54,6 +57,7 @@ class Subject:
     positive: Hashable | None
     learned: BaseEstimator | CoefficientTable  #: the model, or the table of coefficients of its file
     groups: Array | None = None  #: the values of ``column`` for figures of groups
+    sets: PredictionSets | None = None  #: calibrated prediction sets, for their risk-coverage curve
 
     @property
     def fresh(self) -> BaseEstimator:
@@ -292,6 +296,14 @@ def _cost_curve(subject: Subject) -> Figure:
     return _figure("cost_curve", found, costs=subject.costs)
 
 
+def _risk_coverage(subject: Subject) -> Figure:
+    """The curve of the largest posterior, and that of calibrated prediction sets."""
+    curves = {"largest posterior": subject.measured("risk_coverage")}
+    if subject.sets is not None:
+        curves["prediction sets"] = subject.sets.evaluate(subject.X, subject.y).risk_coverage
+    return _figure("risk_coverage", curves)
+
+
 def _code_matrix(subject: Subject) -> Figure:
     from .. import OneVsOne
 
@@ -337,7 +349,7 @@ KINDS: dict[str, tuple[Draw, str]] = {
     "group-measures": (_group_measures, "logistic"),
     "binned-residuals": (_of_diagnostics("binned_residuals"), "logistic"),
     "influence": (_of_diagnostics("influence"), "logistic"),
-    "risk-coverage": (_of_evaluation("risk_coverage", "risk_coverage"), "auto"),
+    "risk-coverage": (_risk_coverage, "auto"),
     "cost-curve": (_cost_curve, "auto"),
     "learning-curve": (_of_validation("learning_curve"), "lda"),
     "degree-curve": (_of_validation("degree_curve"), "ridge"),
@@ -370,6 +382,7 @@ class FigureOptions:
     positive: options.Positive = None
     column: Annotated[str | None, option("NAME", "Column for effect, effects and groups; class for cost-curve.")] = None
     shape: Annotated[str, option("ROWSxCOLUMNS", "Shape of images.")] = "20x20"
+    calibration: options.CalibrationRows = None
 
     def subject(self, model: BaseEstimator, rows: tuple[MatrixLike, Array], name: str, is_held_out: bool) -> Subject:
         """A fitted model with rows and these options."""
@@ -382,6 +395,8 @@ class FigureOptions:
 
     def fitted(self, data: str, kind: str, reading: TrainingOptions) -> Subject:
         """A model fitted to a table."""
+        if self.calibration is not None:
+            raise ParameterError("--calibration needs a model file, not a table. Fit the model first, and give --rows.")
         given = read_settings(self.settings)
         if kind in _TRACED:
             given = {"trace": "true", **given}
@@ -410,8 +425,11 @@ class FigureOptions:
             print_encoding(stored)
         elif kind not in _WITHOUT_ROWS:
             raise InputError(f"{kind} needs labelled rows for {path}. Add --rows DATA.")
+        sets = None
+        if self.calibration is not None:
+            sets = calibrated_sets(stored, stored.table(reading, self.calibration), CALIBRATED_COVERAGE)
         subject = self.subject(stored.model, rows, stored.name, True)
-        return replace(subject, learned=stored.coefficients or stored.model, groups=groups)
+        return replace(subject, learned=stored.coefficients or stored.model, groups=groups, sets=sets)
 
 
 def _listed_kinds() -> str:
@@ -445,10 +463,12 @@ def figure(
     """
     from ..figures import alt_text, write_html, write_image
 
-    check_output(output, overwrite, source, asked.rows, asked.costs)
+    check_output(output, overwrite, source, asked.rows, asked.costs, asked.calibration)
     if kind not in KINDS and kind not in _ALONE:
         known = (*KINDS, *_ALONE)
         raise ParameterError(f"There is no figure {kind!r}.{suggestion(kind, known)} Known: {', '.join(known)}.")
+    if asked.calibration is not None and kind != "risk-coverage":
+        raise ParameterError(f"--calibration does not apply to {kind}, only to risk-coverage. Leave it out.")
     if asked.positive is not None and kind not in _OF_POSITIVE_CLASS:
         raise ParameterError(
             f"--positive does not apply to {kind}, only to {', '.join(_OF_POSITIVE_CLASS)}. Leave it out."

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, LabelsLike
 from ..errors import InputError, LabelError, ParameterError, Part, Setting
-from ..results import plain, shown
+from ..results import plain, quoted, shown
 
 #: Integer labels within this range are encoded by a look-up table, others by sorting.
 MAX_TABLE_RANGE: Final = 1 << 20
@@ -66,6 +66,12 @@ def _checked_order(given: Any, known: dict[Any, int]) -> list[Any]:
     if twice:
         raise ParameterError(Setting("classes_order"), f" has class {shown(twice[0])} twice. List each class once.")
     absent = [label for label in order if label not in known]
+    if absent == order and all(isinstance(label, int) for label in known):
+        raise LabelError(
+            f"None of the classes {quoted(order)} has rows: y has the integers {quoted(known)}. If scikit-learn's "
+            "cross_val_predict encoded the labels, use discriminant.cross_validate, or encode them from the lowest to "
+            "the highest class and leave out ", Setting("classes_order"), ".",
+        )  # fmt: skip
     if absent:
         raise LabelError(f"Class {shown(absent[0])} has no rows. Leave it out of ", Setting("classes_order"), ".")
     return order
