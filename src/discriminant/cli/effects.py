@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .. import figures
 from ..errors import ParameterError
 from ..workflow.effects import VERBS, EffectQuestion, EffectRows, of_fitted, of_stored
 from ..workflow.stored import open_model
@@ -16,7 +17,7 @@ from ..workflow.validating import column_of
 from . import options
 from .console import print_findings
 from .options import TrainingOptions, command, option
-from .output import Page, check_output, facts, file_or_none, show, write_columns
+from .output import Page, check_output, facts, file_or_none, show, write_columns, write_figure
 from .validate import ModelOptions
 
 if TYPE_CHECKING:
@@ -133,13 +134,8 @@ def effects(
 
 def _draw(found: Sequence[Effects], path: str) -> None:
     """Draw the estimates of all columns in one figure."""
-    from dataclasses import replace
-
-    from ..figures import effects as effects_figure
-    from ..figures import write_html, write_image
-
     together = replace(found[0], rows=[row for one in found for row in one.rows])
-    (write_html if path.lower().endswith((".html", ".htm")) else write_image)(effects_figure(together), path)
+    write_figure(figures.effects(together), path)
 
 
 def _population(
@@ -164,11 +160,9 @@ def _population(
             "--rows applies to model files; effects of a table are averaged over its own rows. Leave it out."
         )
     fitted = fitting.fitted([source], roles, reading)
-    assert isinstance(fitted.labelled, LabelledTable)
-    if not json:
-        print_findings(fitted.labelled.training.findings)
-    label = options.read_positive(outcome, list(fitted.labelled.class_rows))
-    return of_fitted(fitted, errors.chosen(label, fitted.labelled))
+    print_findings(fitted.table.training.findings, quiet=json)
+    label = options.read_positive(outcome, list(fitted.table.class_rows))
+    return of_fitted(fitted, errors.chosen(label, fitted.table))
 
 
 def _number(text: str) -> Any:

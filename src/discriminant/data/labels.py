@@ -60,11 +60,17 @@ def check_order(given: Any) -> None:
         raise ParameterError(Setting("classes_order"), f" must be a list of classes, got {given!r}.")
 
 
-def _checked_order(given: Any, known: dict[Any, int]) -> list[Any]:
+def without_repeats(given: Iterable[Hashable]) -> list[Any]:
+    """An order of classes as a list; raises an error if it has a class twice."""
     order = [plain(label) for label in given]
     twice = [label for label in order if order.count(label) > 1]
     if twice:
         raise ParameterError(Setting("classes_order"), f" has class {shown(twice[0])} twice. List each class once.")
+    return order
+
+
+def _checked_order(given: Any, known: dict[Any, int]) -> list[Any]:
+    order = without_repeats(given)
     absent = [label for label in order if label not in known]
     if absent == order and all(isinstance(label, int) for label in known):
         raise LabelError(

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ..data import check_integer
-from .tables import Array, Dataset, RandomSeed
+from .tables import Array, Dataset, RandomSeed, described
 
 #: Pixels along each side of an image, and of a stroke.
 SIDE: Final = 20
@@ -68,15 +68,8 @@ def characters(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
     rng = np.random.default_rng(random_state)
     y = np.array(list(_LETTERS))[np.arange(n) % len(_LETTERS)]
     X = np.array([_image(_LETTERS[str(letter)], rng).ravel() for letter in y])
-    return Dataset(
-        "characters",
-        "Letters as images",
-        "A row is an image of a letter, 20 x 20 binary pixels, shifted and slanted, with 3 % of the pixels inverted.",
-        "drawn by this package from ten letters of 5 x 7 strokes",
-        {f"pixel_{i}_{j}": X[:, SIDE * i + j] for i in range(SIDE) for j in range(SIDE)},
-        y,
-        "letter",
-    )
+    pixels = {f"pixel_{i}_{j}": X[:, SIDE * i + j] for i in range(SIDE) for j in range(SIDE)}
+    return described("characters", pixels, y)
 
 
 def _image(letter: str, rng: np.random.Generator) -> Array:

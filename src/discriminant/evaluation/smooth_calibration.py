@@ -9,7 +9,8 @@ Harrell, F. E. (2015). Regression Modeling Strategies, 2nd ed., section 10.11. S
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -114,19 +115,10 @@ def calibration_curve(
     check_integer("df", df, 1)
     truth, p, design = predicted_outcomes(outcome, probability, sample_weight, groups)
     x = log_odds(p)
-    knots = np.unique(np.quantile(x, np.linspace(0, 1, df + 1)))
-    if len(knots) < 2:
-        raise DegenerateDataError("All predicted probabilities are equal: there is no curve. See calibration_line.")
-    spline = natural_splines(0, knots)
-    Z = np.column_stack((np.ones_like(x), spline.evaluate(x)))
-    fit = logistic_fits(Z, truth.astype(np.float64), design.weights[None])
-    if not fit.converged[0]:
-        raise DegenerateDataError("The predictions separate the outcomes: the calibration curve is not finite.")
-    theta = fit.theta[0]
-    distance = np.abs(expit(Z @ theta) - p)
+    columns, theta = _fitted_spline(x, truth, design.weights, df)
     first, last = np.quantile(x, ENDS)
-    grid = np.linspace(first, last, GRID_POINTS)
-    at_grid = np.column_stack((np.ones_like(grid), spline.evaluate(grid)))
+    Z, grid = columns(x), np.linspace(first, last, GRID_POINTS)
+    at_grid, distance = columns(grid), np.abs(expit(Z @ theta) - p)
     covariance = logistic_covariance(Z, truth, expit(Z @ theta), design)
     scores = at_grid @ theta
     half_width = float(ndtri(0.5 + LEVEL / 2)) * np.sqrt(np.einsum("ij,jk,ik->i", at_grid, covariance, at_grid))
@@ -153,9 +145,15 @@ class CorrectedCurve:
 
     def add(self, p: Array, own: Array) -> None:
         """Add the model of a resample, with its predictions for the original rows and the weights of its own."""
-        curves = [_curve_scores(self.truth, p, weight, self.grid) for weight in (own, self.weight)]
-        if curves[0] is not None and curves[1] is not None:
-            self.optimism.append(curves[0] - curves[1])
+        with suppress(DegenerateDataError):  # a curve that is not finite
+            training, test = (self._scores(p, weight) for weight in (own, self.weight))
+            self.optimism.append(training - test)
+
+    def _scores(self, p: Array, weight: Array) -> Array:
+        """The log-odds of the curve of these predictions at the grid."""
+        there = weight > 0
+        columns, theta = _fitted_spline(log_odds(p)[there], self.truth[there], weight[there])
+        return columns(self.grid) @ theta
 
     def corrected(self) -> CalibrationCurve:
         """The corrected curve; its band is that of the apparent curve, moved with it."""
@@ -168,19 +166,20 @@ class CorrectedCurve:
         return CalibrationCurve(found.predicted, observed, low, high, *_errors(np.abs(at_rows - self.p), self.weight))
 
 
-def _curve_scores(truth: Array, p: Array, weight: Array, grid: Array, df: int = 4) -> Array | None:
-    """The log-odds of the curve at a grid of log-odds; None where it is not finite."""
-    there = weight > 0
-    x = log_odds(p)[there]
+def _fitted_spline(x: Array, truth: Array, weight: Array, df: int = 4) -> tuple[Callable[[Array], Array], Array]:
+    """The columns of the spline at log-odds, and their coefficients."""
     knots = np.unique(np.quantile(x, np.linspace(0, 1, df + 1)))
     if len(knots) < 2:
-        return None
+        raise DegenerateDataError("All predicted probabilities are equal: there is no curve. See calibration_line.")
     spline = natural_splines(0, knots)
-    Z = np.column_stack((np.ones_like(x), spline.evaluate(x)))
-    fit = logistic_fits(Z, truth[there].astype(np.float64), weight[there][None])
+
+    def columns(x: Array) -> Array:
+        return np.column_stack((np.ones_like(x), spline.evaluate(x)))
+
+    fit = logistic_fits(columns(x), truth.astype(np.float64), weight[None])
     if not fit.converged[0]:
-        return None
-    return np.column_stack((np.ones_like(grid), spline.evaluate(grid))) @ fit.theta[0]
+        raise DegenerateDataError("The predictions separate the outcomes: the calibration curve is not finite.")
+    return columns, fit.theta[0]
 
 
 def _errors(distance: Array, weight: Array) -> tuple[float, float, float, float]:

@@ -197,11 +197,3 @@ class SampledFacts(TableFacts):
 
     def missing_rows(self, column: Column) -> Hashable:
         return column.missing, super().missing_rows(column)
-
-
-def uniform_of_rows(numbers: Array) -> Array:
-    """A uniform number from 0 to 1 for each row number (SplitMix64; Steele, Lea & Flood 2014)."""
-    word = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-    return (word ^ (word >> np.uint64(31))).astype(np.float64) / 2.0**64

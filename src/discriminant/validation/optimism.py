@@ -34,7 +34,7 @@ from ..engine import parallel_map
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting, WeightError
 from ..estimators.base import PosteriorClassifier
 from ..evaluation.by_group import GroupMeasure, GroupMeasures, adjusted, group_masks
-from ..evaluation.intervals import quantile
+from ..evaluation.intervals import check_level, quantile
 from ..evaluation.ordinal import class_ranks
 from ..evaluation.smooth_calibration import CalibrationCurve, CorrectedCurve
 from ..results import plain, shown
@@ -137,8 +137,7 @@ class ValidationOptions:
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), smallest)
         self._refuse_unused()
-        if not 0 < self.level < 1:
-            raise ParameterError(Setting("level"), f" must be between 0 and 1, got {self.level!r}.")
+        check_level(self.level)
 
     def _refuse_unused(self) -> None:
         """Refuse options of the other method."""

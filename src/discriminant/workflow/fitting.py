@@ -35,6 +35,12 @@ class FittedModel:
     name: str
     labelled: AnyLabelled
 
+    @property
+    def table(self) -> LabelledTable:
+        """The labelled table in memory."""
+        assert isinstance(self.labelled, LabelledTable)
+        return self.labelled
+
     @cached_property
     def training_metrics(self) -> dict[str, float]:
         """Training accuracy, plain and balanced, and the accuracy of the majority class."""
