@@ -25,10 +25,9 @@ import numpy as np
 from ..arrays import Array
 from ..data import class_order, position_of, without_repeats
 from .intervals import Interval, normal_interval
-from .means import Mean, mean_interval
 from .predictions import CheckedPredictions
 from .probabilities import RowLosses, expected_moments
-from .sampling import SamplingDesign
+from .sampling import Mean, SamplingDesign, mean_interval
 
 Measured = dict[str, tuple[float, Interval]]
 

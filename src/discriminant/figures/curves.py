@@ -11,10 +11,9 @@ import numpy as np
 from ..arrays import Array, ArrayLike
 from ..evaluation.calibration import Binning, CalibrationBins
 from ..evaluation.class_curves import ClassCurves, Curves
-from ..evaluation.curves import ThresholdCurve
+from ..evaluation.curves import BestThreshold, ThresholdCurve, expected_costs, threshold_costs
 from ..evaluation.intervals import RANGE_MARK, wilson_interval
 from ..evaluation.probabilities import RiskCoverage
-from ..evaluation.thresholds import BestThreshold, expected_costs, threshold_costs
 from . import theme
 from .sketch import Property
 

@@ -26,8 +26,8 @@ from ..moments.statistic import column_moments
 from ..results import Finding, capitalised, count, exponential, metric_name, p_value, percent
 from ..tables.classes import imbalance_findings
 from ..validation.comparison import Comparison
-from .held_out import smooth_calibration_blocks
 from .page import SHARES, between, drawing, measured, quoted, signed, significant, versions
+from .risk_blocks import smooth_calibration_blocks
 from .sentences import calibration_sentences, few_rows_sentence, learning_sentence
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from ..arrays import Array
 from .column import Column
-from .facts import Levels, Range, TableFacts, sentinels_of, with_sentinels
+from .facts import Levels, Range, TableFacts, is_code, sentinels_of, with_sentinels
 from .layouts import Values
-from .sentinels import is_code
 from .values import distinct_texts, read_numbers
 
 #: Distinct texts of a column that are counted; if there are more, only those of the sample are.

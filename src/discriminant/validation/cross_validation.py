@@ -28,9 +28,9 @@ from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.inputs import positive_code
 from ..evaluation.intervals import RANGE_MARK, RANGE_NOTE, Estimate, Interval, no_interval, quantile
-from ..evaluation.means import Mean
 from ..evaluation.model_evaluation import evaluation_of
 from ..evaluation.predictions import EvaluationOptions, LabelledPredictions
+from ..evaluation.sampling import Mean
 from ..results import Result, aligned, jsonable, plain, shown
 from .fold_fits import ModelsLike, SplitResult, ValidationTask, named_models, refuse_weightless_models, split_results
 from .held_out import (

@@ -12,9 +12,9 @@ from ..arrays import Array
 from ..decision.costs import CostsLike, read_costs
 from ..errors import ParameterError
 from ..evaluation.intervals import Interval
-from ..evaluation.means import Mean
 from ..evaluation.probabilities import LOSSES, expected_moments
 from ..evaluation.ranking import auc, rank
+from ..evaluation.sampling import Mean
 from ..results import plain, quoted
 from .held_out import TABLE_MEASURES, TableMeasure
 

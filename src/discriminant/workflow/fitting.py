@@ -104,7 +104,7 @@ def training_table(
             "--formula and --groups need all rows in memory, but this table is streamed. Leave them out, or use a "
             "sample of the rows."
         )
-    from ..partitions.sizes import decoded_bytes
+    from ..partitions.fragments import decoded_bytes
     from ..partitions.training import refuse_gathering
 
     if not getattr(ModelSpec(spec.name, spec.settings).new(), "_takes_passes", False):
