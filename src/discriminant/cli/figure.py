@@ -112,8 +112,6 @@ class Subject:
 
 
 Draw = Callable[[Subject], "Figure"]
-
-
 #: The parts of a subject that most figures show.
 _SUBJECT: Final = ("model", "X", "y")
 

@@ -21,8 +21,6 @@ from .rates import ratio
 from .table_sample import Mergeable
 
 Binning = Literal["quantile", "width"]
-
-
 #: Number of equal bins of probabilities, from which coarser bins are made.
 FINE_BINS: Final = 1_000
 

@@ -23,16 +23,10 @@ from .sampling import SamplingDesign, power_sums
 
 #: With fewer rows, starting a thread takes longer than sorting.
 _FEW_ROWS: Final = 100_000
-
-
 #: Number of scores at which the precision of a distribution is averaged.
 _QUANTILES: Final = 2_000
-
-
 #: Only an AUC this close to 0 or 1 can be rounding of scores that do not overlap.
 _NEAR_THE_END: Final = 1e-9
-
-
 #: With fewer positive rows the average precision is estimated with too large a bias for an interval: of 5 rows in 100,
 #: intervals covered in 0.86 to 0.91 of samples.
 MIN_PRECISION_ROWS: Final = 10

@@ -17,7 +17,7 @@ from ..data import check_weights, encoded, has_fractions, label_column
 from ..errors import DegenerateDataError, InputError, Setting
 from .intervals import MIN_EFFECTIVE_ROWS, Interval, no_interval, quantile
 
-#: With at least this many independent rows, expected losses do not change intervals (see `means.Mean`).
+#: With at least this many independent rows, expected losses do not change intervals (see `Mean`).
 ENOUGH_ROWS: Final = 10_000
 
 
@@ -159,11 +159,7 @@ class SamplingDesign:
 #: 2, and the weight of the symmetric interval in the lower limit. Larger values give wider ranges. Without pseudo-rows
 #: ranges covered in 55 % of samples with few large losses; with them, in 92 % or more.
 _EXPECTED_ROWS: Final = 2.0
-
-
 _OVERCONFIDENT_ROWS: Final = 10.0
-
-
 _SYMMETRIC_SHARE: Final = 0.25
 
 

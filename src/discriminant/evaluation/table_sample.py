@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Cells of resampled tables in memory at once (32 MB).
 _MAX_RESAMPLED_CELLS: Final = 4_000_000
-
-
 #: Relative step of the numerical derivative of a measure in the margins of the table.
 _DERIVATIVE_STEP: Final = 1e-4
 

@@ -44,8 +44,6 @@ WORDS: Final = {
         Path(__file__).with_name("templates").joinpath("glossary.toml").read_text(encoding="utf-8")
     ).items()
 }
-
-
 # Columns that are listed at once; the others can be unfolded.
 SHOWN_COLUMNS: Final = 20
 

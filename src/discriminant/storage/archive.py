@@ -142,8 +142,6 @@ _TEXT = "<U"
 _MAX_EQUAL_HASHES = 64
 # Characters of an array of text, whose elements have the size of the longest.
 MAX_CHARACTERS: Final = 1 << 26
-
-
 #: A value of a JSON document.
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -286,8 +284,6 @@ _READERS: dict[str, Any] = {
     "values": Decoder._values,
     "object": Decoder._object,
 }
-
-
 # The elements of arrays of objects, text or bytes.
 _ELEMENTS: dict[str, Callable[[Any], bool]] = {
     "O": is_single, "U": lambda value: type(value) is str, "S": lambda value: type(value) is bytes,

@@ -51,12 +51,8 @@ from .splits import MANY_ROWS, Round, Split, SplitsLike, plan_rounds
 
 #: Name of the baseline, which predicts the class frequencies of the training rows.
 BASELINE: Final = "baseline"
-
-
 #: Minimum gap between two accuracies, as a share of the error, for a note on over- or underfitting.
 _MIN_NOTABLE_GAP: Final = 0.1
-
-
 _BY_COSTS: Final = "Predictions are the classes of minimum expected cost."
 _CLASSES_ONLY: Final = "Only predicted classes were kept in the comparison, no probabilities."
 

@@ -23,11 +23,7 @@ METRICS = {
     "log_loss": False, "accuracy": True, "balanced_accuracy": True, "auc": True, "f1": True, "error_rate": False,
     "brier": False, "cost": False,
 }  # fmt: skip
-
-
 _FROM_POSTERIORS = tuple(LOSSES)
-
-
 SHARE_METRICS = ("accuracy", "error_rate")
 
 
