@@ -1,12 +1,12 @@
 """Every dataset and worked example, and where it is defined."""
 
 from .catalogue import WorkedExample, load, names, worked_example, worked_examples
-from .letters import characters
 from .scenes import Scene, scene
 from .tables import (
     Dataset,
     avocado_weights,
     avocados,
+    characters,
     crossed_normals,
     curved,
     far_rows,

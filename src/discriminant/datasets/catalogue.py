@@ -16,8 +16,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..results import Result, listed, suggestion
 from . import tables
-from .letters import characters
-from .tables import Dataset
+from .tables import Dataset, characters
 
 _MAKERS: dict[str, Callable[[], Dataset]] = {
     "avocados": tables.avocados,

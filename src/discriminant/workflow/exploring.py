@@ -141,36 +141,31 @@ class FittedInUse:
     fitted: FittedModel
     decision: ClassDecision | None = None
 
-    @property
-    def _table(self) -> LabelledTable:
-        assert isinstance(self.fitted.labelled, LabelledTable)
-        return self.fitted.labelled
-
     @cached_property
     def stored(self) -> StoredModel:
         """The model as its file would hold it."""
-        return StoredModel("", self.fitted.model, self.fitted.schema, {"training": self._table.seen()})
+        return StoredModel("", self.fitted.model, self.fitted.schema, {"training": self.fitted.table.seen()})
 
     @cached_property
     def _column_std(self) -> Array:
         from ..data import as_rows
         from ..moments.statistic import column_moments
 
-        return np.sqrt(column_moments(as_rows(self._table.training.X), self._table.training.weights)[1])
+        return np.sqrt(column_moments(as_rows(self.fitted.table.training.X), self.fitted.table.training.weights)[1])
 
     @property
     def first_row(self) -> int:
         """The number in the table of the first training row."""
-        return int(self._table.training.row_numbers[0])
+        return int(self.fitted.table.training.row_numbers[0])
 
     def place_of(self, row: int) -> int | None:
         """The position of a row of the table among the training rows; None if it is not one of them."""
-        found = np.flatnonzero(self._table.training.row_numbers == row)
+        found = np.flatnonzero(self.fitted.table.training.row_numbers == row)
         return int(found[0]) if len(found) else None
 
     def coded_row(self, place: int) -> Array:
         """A training row as the model takes it."""
-        X = self._table.training.X[place]
+        X = self.fitted.table.training.X[place]
         return np.array(X.toarray().ravel() if hasattr(X, "toarray") else X, dtype=np.float64)
 
     def raw_values(self, row: Array) -> dict[str, Any]:
@@ -179,7 +174,7 @@ class FittedInUse:
 
     def _columns(self) -> list[tuple[Column, slice]]:
         found, end = [], 0
-        for column in self._table.schema.used:
+        for column in self.fitted.table.schema.used:
             start, end = end, end + len(column.outputs)
             found.append((column, slice(start, end)))
         return found
@@ -189,7 +184,7 @@ class FittedInUse:
         from ..estimators.counterfactuals import nearest_changes
         from ..estimators.explanations import contributions
 
-        model, schema, seen = self.fitted.model, self._table.schema, self.stored.training
+        model, schema, seen = self.fitted.model, self.fitted.table.schema, self.stored.training
         row, rule, reason, added = base.copy(), None if self.decision is None else self.decision.rule, "", None
         outside = dict[str, tuple[float, float]]()
         for column, where in self._columns():
@@ -214,7 +209,7 @@ class FittedInUse:
 
         seen = self.stored.training
         try:
-            return nomogram(self.fitted.model, seen["lowest"], seen["highest"], self._table.schema)
+            return nomogram(self.fitted.model, seen["lowest"], seen["highest"], self.fitted.table.schema)
         except DiscriminantError:
             return None
 
@@ -231,7 +226,7 @@ class FittedInUse:
 
         from ..estimators.decision import DecisionClassifier
 
-        inner, table = self.fitted.model, self._table
+        inner, table = self.fitted.model, self.fitted.table
         model = DecisionClassifier(clone(inner), self.decision.rule).fit(table.rows, table.labels, **table.weights)
         FittedModel(model, self.fitted.name, table).save(path, learned_values(inner, table.schema))
 
