@@ -32,7 +32,10 @@ def test_every_frame_is_an_update_with_its_line_and_its_row():
     assert len(figure.frames) == model.updates_ + 1
     assert legend(figure) == ["down", "up", "boundary", "row of the update"]
     for frame, step in zip(figure.frames[1:], model.trace_, strict=True):
-        line, row = frame.data
+        down, up, line, row = frame.data
+        for side, sign in ((down, -1), (up, 1)):
+            corners = np.column_stack((side.x, side.y)).astype(float)
+            assert (sign * (corners @ step.coef + step.intercept) >= -1e-9).all()
         if line.x != (None,):
             ends = np.column_stack((line.x, line.y))
             assert_allclose(ends @ step.coef + step.intercept, 0, atol=1e-9)

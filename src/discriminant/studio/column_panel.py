@@ -11,7 +11,7 @@ from nicegui.events import ValueChangeEventArguments
 
 from ..results import several
 from ..workflow.columns import Distribution, distribution, table_columns
-from .frame import Latest, text
+from .frame import Latest, shade, text
 
 if TYPE_CHECKING:
     from .table_work import Table
@@ -39,9 +39,7 @@ class ColumnPanel:
 
     def build(self) -> None:
         """Lay out the search field and the cards."""
-        from ..figures.theme import COLOURS
-
-        self.colours = [COLOURS[k % len(COLOURS)] for k in range(len(self.table.classes))]
+        self.colours = [shade(k) for k in range(len(self.table.classes))]
         text("The share of the rows of each class in each bin or level. Choose the type of a column to correct it.")
         with ui.row().classes("finding"):
             self.search = ui.input("Find a column").props("dense outlined clearable type=search")
@@ -140,8 +138,8 @@ def histogram(name: str, found: Distribution, classes: Sequence[object], colours
             corners += [f"{k * step:.1f},{y:.1f}", f"{(k + 1) * step:.1f},{y:.1f}"]
         corners.append(f"{_WIDTH},{_HEIGHT}")
         parts.append(
-            f'<polygon points="{" ".join(corners)}" fill="{colour}" fill-opacity=".28" stroke="{colour}" '
-            'stroke-width="1.5" vector-effect="non-scaling-stroke"/>'
+            f'<polygon points="{" ".join(corners)}" style="fill:{colour};stroke:{colour}" '
+            'fill-opacity=".28" stroke-width="1.5" vector-effect="non-scaling-stroke"/>'
         )
     for k, words in enumerate(found.bins):
         own = ", ".join(

@@ -175,6 +175,13 @@ def bring_into_view(shown: ui.element) -> None:
     shown.client.run_javascript(f"if ({outside}) {place}?.scrollIntoView()")
 
 
+def shade(k: int) -> str:
+    """The colour of a class in a page; the first one is lighter on dark paper."""
+    from ..figures.theme import COLOURS
+
+    return "var(--accent)" if k % len(COLOURS) == 0 else COLOURS[k % len(COLOURS)]
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, numbers: int = 0) -> str:
     """A table as HTML; the last ``numbers`` columns are right-aligned, the first one is the row header."""
     first = len(head) - numbers

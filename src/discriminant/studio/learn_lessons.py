@@ -172,6 +172,20 @@ def sphering_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
     )
 
 
+def qda_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
+    """Decision regions with a common covariance matrix, and with one for each class."""
+    from .. import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+    models = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis()}
+    fitted = {name: model.fit(points.X, points.y) for name, model in models.items()}
+    return Shown(
+        [_regions(points, model, name) for name, model in fitted.items()],
+        {f"Misclassified: {name}": _errors(points, model) for name, model in fitted.items()},
+        {},
+        {"model": "qda"},
+    )
+
+
 def fisher_view(points: Points, given: Given) -> Shown:
     """The boundary of Fisher's discriminant, and the projected rows."""
     from .. import FisherDiscriminant, figures
@@ -240,6 +254,7 @@ def many_view(points: Points, given: Given) -> Shown:
     """One-vs-rest and one-vs-one with the same binary classifier."""
     from .. import OneVsOne, OneVsRest
     from ..estimators.registry import new_model
+    from ..figures.points import grid
 
     name = given["model"]
     combined = {kind.__name__: kind(new_model(name)).fit(points.X, points.y) for kind in (OneVsRest, OneVsOne)}
@@ -248,6 +263,10 @@ def many_view(points: Points, given: Given) -> Shown:
         found = model.ambiguous(points.X)
         ambiguous = int((found.none | found.several).sum())
         facts |= {f"{kind}: misclassified": _errors(points, model), f"{kind}: ambiguous": several(ambiguous, "row")}
+        if points.paintable:
+            everywhere = model.ambiguous(points.in_form(grid(points.limits, RESOLUTION)[2]))
+            share = float((everywhere.none | everywhere.several).mean())
+            facts[f"{kind}: ambiguous area"] = f"{100 * share:.1f} %"
     return Shown(
         [_regions(points, model, kind) for kind, model in combined.items()], facts, _named(name), {"model": name}
     )
@@ -377,6 +396,7 @@ LESSONS: dict[str, Callable[[Points, Given], Shown]] = {
     "perceptron": perceptron_view,
     "likelihood": likelihood_view,
     "sphering": sphering_view,
+    "qda": qda_view,
     "fisher": fisher_view,
     "masking": masking_view,
     "outliers": outliers_view,
