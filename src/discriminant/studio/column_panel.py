@@ -12,6 +12,7 @@ from nicegui.events import ValueChangeEventArguments
 from ..results import several
 from ..workflow.columns import Distribution, distribution, table_columns
 from .frame import Latest, shade, text
+from .table_panels import advice
 
 if TYPE_CHECKING:
     from .table_work import Table
@@ -108,7 +109,7 @@ class ColumnPanel:
                 text("Not used." if column is None else f"Not used: {column.dropped}.", "remark")
             for finding in self.table.training.findings:
                 if finding.column == name:
-                    text(finding.kind.capitalize() + ": see the tab Data.", "remark")
+                    text(advice(finding.message), "remark")
 
     def _picture(self, name: str, found: Distribution) -> str:
         return histogram(name, found, self.table.classes, self.colours) if found.ends else self._levels(found)

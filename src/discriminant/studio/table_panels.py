@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
+from ..errors import Message, Model, Setting
 from ..workflow.columns import categories_with_odds, level_odds
 from ..workflow.exploring import ClassDecision
 from .frame import Slider, Work, computed, figure, report_html, report_part, table, text
@@ -26,8 +28,22 @@ _POINT: Final = {
 
 
 def data(shown: Table) -> None:
-    """The section Data of the report."""
-    report_part("data", shown.described())
+    """The section Data of the report, whose advice on types refers to the tab Columns."""
+    found = shown.described()
+    issues = [replace(finding, message=advice(finding.message)) for finding in found["findings"]]
+    report_part("data", {**found, "findings": issues})
+
+
+def advice(message: str | Message) -> str:
+    """A message whose recommended types of columns are spelled as on the page."""
+    return message.render(_spelled) if isinstance(message, Message) else message
+
+
+def _spelled(part: Setting | Model) -> str:
+    if not isinstance(part, Setting) or part.parameter != "types" or not isinstance(part.value, dict):
+        return str(part)
+    given = " and ".join(f"column {name!r} the type {kind}" for name, kind in part.value.items())
+    return f"{given} in the tab Columns"
 
 
 def stored(found: ModelFile) -> None:
@@ -53,18 +69,18 @@ def comparison(compared: Compared, name: str) -> None:
 
 
 def explanation(compared: Compared, name: str) -> None:
-    """Coefficients, odds ratios, the importance of the columns, a nomogram and the calibration."""
+    """The importance of the columns, coefficients, odds ratios, a nomogram and the calibration."""
     from ..report.sections import calibration_section, coefficients_section
 
     found, points = compared.data(name), compared.in_use(name).nomogram()
+    text("Importance of columns", tag="h2")
+    importance(compared, name)
     text("Coefficients", tag="h2")
     report_part("coefficients", coefficients_section(found))
     odds = LevelOddsTable(compared, name)
     if odds.levels:
         text("Odds ratios of levels", tag="h2")
         odds.build()
-    text("Importance of columns", tag="h2")
-    importance(compared, name)
     if points is not None:
         text("Nomogram", tag="h2")
         rows = [(row.column, row.value, f"{row.points:.1f}") for row in points.rows]
@@ -146,7 +162,7 @@ def _importance_table(measure: str, found: Sequence[ColumnImportance]) -> str:
         for row in found
     )
     head = f'<th scope="col">Column</th><th scope="col" class="number">Increase in {measure}</th>'
-    head += '<th scope="col" class="number">SD of 5 folds</th><th></th>'
+    head += '<th scope="col" class="number">SD of 5 folds</th><th class="wide"></th>'
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Importance of columns"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
