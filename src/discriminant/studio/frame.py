@@ -54,7 +54,9 @@ _VALUE = "event => emit(event.target.value)"
 #: Seconds between two updates of a progress bar.
 PROGRESS_SECONDS: Final = 0.1
 #: Characters of a line of an axis title.
-AXIS_LINE_LENGTH: Final = 42
+AXIS_LINE_LENGTH: Final = 30
+#: The place of legends: above the plot, where they leave its width on narrow screens.
+_LEGEND: Final = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "borderwidth": 0}
 #: Number of a visitor's latest uploads that are offered again.
 MAX_RECENT_UPLOADS: Final = 8
 R = TypeVar("R")
@@ -246,8 +248,10 @@ def figure(drawing: Drawing) -> ui.plotly | None:
 
 
 def with_config(values: dict[str, Any]) -> dict[str, Any]:
-    """A Plotly figure without its toolbar and with wrapped axis titles."""
+    """A Plotly figure without its toolbar, with wrapped axis titles, and with a legend that leaves its width."""
     layout = {**values["layout"]}
+    if "x" not in layout.get("legend", {}):
+        layout["legend"] = {**layout.get("legend", {}), **_LEGEND}
     for name, axis in layout.items():
         if name.startswith(("xaxis", "yaxis")) and isinstance(axis.get("title"), dict) and axis["title"].get("text"):
             lines = textwrap.wrap(axis["title"]["text"], AXIS_LINE_LENGTH, break_long_words=False)

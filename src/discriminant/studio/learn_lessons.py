@@ -88,6 +88,23 @@ def line_view(points: Points, given: Given) -> Shown:
     )
 
 
+def svm_view(points: Points, given: Given) -> Shown:
+    """The steps of sequential minimal optimisation to the soft margin."""
+    from .. import SupportVectorClassifier, figures
+
+    _two_classes(points)
+    new = SupportVectorClassifier(C=given["C"])
+    model = new.fit(points.X, points.y)
+    facts = {"Misclassified": _errors(points, model), "Margin 2 / ‖w‖": f"{model.margin_:.4g}"}
+    facts["Support vectors"] = f"{len(model.support_):,}"
+    return Shown(
+        [drawing("plane", figures.support_vector_steps, model, points.X, points.y, FRAMES, _limits(points))],
+        facts,
+        {"model": repr(new)},
+        {"model": "svm", "C": given["C"]},
+    )
+
+
 def perceptron_view(points: Points, given: Given) -> Shown:
     """The updates of the perceptron, in its primal and dual form."""
     from .. import Perceptron, figures
@@ -393,6 +410,7 @@ def roc_view(points: Points, given: Given) -> Shown:
 LESSONS: dict[str, Callable[[Points, Given], Shown]] = {
     "model": model_view,
     "line": line_view,
+    "svm": svm_view,
     "perceptron": perceptron_view,
     "likelihood": likelihood_view,
     "sphering": sphering_view,
