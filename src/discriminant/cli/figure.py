@@ -309,6 +309,7 @@ KINDS: dict[str, tuple[Draw, str]] = {
     "images": (_images, "lda"),
     "perceptron-trace": (_of("perceptron_trace"), "perceptron"),
     "dual-trace": (_of("dual_trace"), "perceptron"),
+    "support-vector-steps": (_of("support_vector_steps"), "svm"),
     "descent-trace": (_of("descent_trace", "model"), "logistic"),
     "likelihood-paths": (_of("likelihood_paths", "solved", "X", "y"), "logistic"),
     "boundary-paths": (_of("boundary_paths", "solved", "X", "y"), "logistic"),

@@ -28,6 +28,7 @@ _MAKERS: dict[str, Callable[[], Dataset]] = {
     "crossed_normals": tables.crossed_normals,
     "three_in_a_row": tables.three_in_a_row,
     "triangle": tables.triangle,
+    "pinwheel": tables.pinwheel,
     "far_rows": tables.far_rows,
     "curved": tables.curved,
     "avocado_weights": tables.avocado_weights,

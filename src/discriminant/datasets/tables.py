@@ -300,6 +300,48 @@ def triangle(n: int = 150, random_state: RandomSeed = 0) -> Dataset:
     return _drawn("triangle", n, 3, random_state)
 
 
+def pinwheel(n: int = 150, random_state: RandomSeed = 0) -> Dataset:
+    """Three classes around a centre, each turned against it: the votes of one-vs-one are cyclic in the middle.
+
+    Parameters
+    ----------
+    n : int, default=150
+        Rows, a third of them of each class.
+    random_state : int or numpy Generator, default=0
+        Draws the rows.
+
+    Returns
+    -------
+    Dataset
+        Two columns.
+
+    See Also
+    --------
+    triangle : Three classes around a centre, without a turn.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import pinwheel
+    >>> pinwheel().columns
+    ['x1', 'x2']
+    """
+    check_integer("n", n, 3)
+    laws = {}
+    for label, angle in {"north": np.pi / 2, "south-west": 7 * np.pi / 6, "south-east": 11 * np.pi / 6}.items():
+        outward = np.array([np.cos(angle), np.sin(angle)])
+        along = np.array([np.cos(angle + np.pi / 3), np.sin(angle + np.pi / 3)])
+        across = np.eye(2) - np.outer(along, along)
+        laws[label] = Gaussian(2.2 * outward + along, 0.5 * np.outer(along, along) + 0.1 * across)
+    return Dataset(
+        "pinwheel",
+        "Three classes as a pinwheel",
+        "Between each pair of classes lies a line. The three lines form a triangle in the middle, in which every class "
+        "wins one of the three votes of one-vs-one.",
+        _DRAWN,
+        *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 3), random_state),
+    )
+
+
 def far_rows(n: int = 80, far: int = 10, random_state: RandomSeed = 0) -> Dataset:
     """Two linearly separable classes, with outlying rows of one class on its own side.
 

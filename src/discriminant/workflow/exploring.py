@@ -21,8 +21,9 @@ from ..decision import Decision
 from ..errors import DiscriminantError
 from ..estimators.registry import common_coding
 from ..results import Finding, percent, several
+from .columns import table_columns
 from .fitting import FittedModel, learned_values
-from .stored import PredictionColumns, Predictions, StoredModel, write_csv
+from .stored import PredictionColumns, Predictions, StoredModel, numbered_batches, write_csv
 from .tables import LabelledTable, Reading, severest_first, source_file
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from ..estimators.coefficients import CoefficientTable
     from ..estimators.counterfactuals import NearestChanges
     from ..estimators.explanations import Contributions, Nomogram
-    from ..tables.column import Coding, Column
+    from ..tables.column import Coding
 
 #: Distance of thresholds from 0 and 1, which correspond to infinite costs.
 MIN_THRESHOLD: Final = 1e-6
+#: Rows of a table of predictions that are shown before it is downloaded.
+PREVIEW_ROWS: Final = 10
 Costs = dict[Any, dict[Any, float]]
 
 
@@ -170,14 +173,7 @@ class FittedInUse:
 
     def raw_values(self, row: Array) -> dict[str, Any]:
         """The values of the columns of a coded row: numbers, and levels of categories."""
-        return {column.name: column.value(row[where]) for column, where in self._columns()}
-
-    def _columns(self) -> list[tuple[Column, slice]]:
-        found, end = [], 0
-        for column in self.fitted.table.schema.used:
-            start, end = end, end + len(column.outputs)
-            found.append((column, slice(start, end)))
-        return found
+        return {column.name: column.value(row[where]) for column, where in table_columns(self.fitted.table)}
 
     def decided(self, base: Array, values: Mapping[str, Any], fixed: Sequence[str] = ()) -> DecidedRow:
         """The prediction for a coded row with other values, and the changes that would alter it."""
@@ -187,7 +183,7 @@ class FittedInUse:
         model, schema, seen = self.fitted.model, self.fitted.table.schema, self.stored.training
         row, rule, reason, added = base.copy(), None if self.decision is None else self.decision.rule, "", None
         outside = dict[str, tuple[float, float]]()
-        for column, where in self._columns():
+        for column, where in table_columns(self.fitted.table):
             if column.name in values:
                 row[where] = column.code(values[column.name])
             low, high = float(seen["lowest"][where][0]), float(seen["highest"][where][0])
@@ -247,6 +243,7 @@ class WrittenPredictions:
 
     counts: dict[str, int]
     notes: list[str]
+    head: list[dict[str, Any]]  #: the first rows: the prediction, its probabilities and the columns of the file
 
 
 def prediction_notes(stored: StoredModel, findings: Sequence[Finding] = ()) -> list[str]:
@@ -270,4 +267,10 @@ def write_predictions(
     table = stored.table(Reading(), source_file(source, source.name))
     write_csv(predictions.of(table), target)
     counts = {str(label): count for label, count in predictions.counts.items()}
-    return WrittenPredictions(counts, prediction_notes(stored, table.findings))
+    notes = prediction_notes(stored, table.findings)
+    head = next((batch.slice(0, PREVIEW_ROWS) for _, batch in numbered_batches(table, PREVIEW_ROWS)), None)
+    if head is None:
+        return WrittenPredictions(counts, notes, [])
+    answers = predictions.predicted(head).to_pylist()
+    shown = [answer | own for answer, own in zip(answers, head.to_pylist(), strict=True)]
+    return WrittenPredictions(counts, notes, shown)
