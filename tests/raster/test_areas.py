@@ -304,6 +304,20 @@ def test_collections_and_heights_are_drawn_as_their_parts(tmp_path):
     assert [finding.kind for finding in marks.findings] == ["lines"]
 
 
+def test_areas_in_columns_and_rows_of_an_image_mark_the_same_pixels(tmp_path):
+    image = blank(tmp_path / "image.tif")
+    plain = write_png(tmp_path / "plain.png", np.ones((1, 20, 30), "uint8"))
+    shapes = [shapely.GeometryCollection([square(1, 1, 2), square(3, 10, 4)]), square(20, 5, 3), square(100, 2)]
+    path = write_shapes(tmp_path / "areas.gpkg", shapes, ["mixed", "field", "far"])
+    with open_image(image) as opened:
+        found = open_areas(path).in_image(opened)
+        expected = open_areas(path).pixels(opened)
+    assert found.labels.tolist() == ["mixed", "mixed", "field"]
+    assert [finding.kind for finding in found.findings] == ["outside"]
+    marks = marks_of(plain, found)
+    assert_array_equal(painted_classes(marks, (20, 30)), painted_classes(expected, (20, 30)))
+
+
 def test_whole_numbers_written_as_floats_are_classes(tmp_path):
     path = write_features(tmp_path / "areas.geojson", feature(BOX, c=1.0), feature(BOX, c=2.0))
     assert open_areas(path).labels.tolist() == [1, 2]

@@ -11,6 +11,7 @@ from discriminant.errors import ColumnError, DegenerateDataError, InputError
 from discriminant.raster import class_separability, draw_samples
 from discriminant.raster.figures import separability_matrix
 from discriminant.raster.samples import class_statistics
+from discriminant.raster.separability import best_bands
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,7 @@ def test_bands_come_in_the_order_in_which_they_help(landsat):
         taken.append(j)
         assert_allclose(gain.least, mean_distance(landsat, taken)[1], rtol=1e-9)
     assert sorted(taken) == list(range(6))
+    assert best_bands(landsat.statistics, 2) == tuple(names[j] for j in taken[:2])
 
 
 def test_some_bands_only(landsat):

@@ -13,7 +13,7 @@ from studios import PATIENCE, delayed, running
 
 from discriminant.raster import draw_samples, open_areas, read_class_map
 from discriminant.studio.image_page import corners_of
-from discriminant.studio.image_work import ImageWork
+from discriminant.studio.image_work import ImageWork, shape_of
 
 # One server and browser for all tests; each test has an image and a page of its own.
 pytestmark = pytest.mark.xdist_group("image_page")
@@ -82,7 +82,7 @@ def drawn(visit, scene):
     for name, boxes in BOXES.items():
         work.name_class(name)
         for box in boxes:
-            work.draw(name, corners_of(box))
+            work.draw(name, shape_of(corners_of(box)))
     with visit("/image") as page:
         open_path(page, scene)
         page.locator(".plane[data-classes]").wait_for()

@@ -6,6 +6,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -128,6 +129,32 @@ class Areas:
             pixels = pixels.with_finding("warning", "too-small", words)
         return each_pixel_once(pixels, image.shape[1])
 
+    def in_image(self, image: Image) -> Areas:
+        """The areas in columns and rows of an image, without those outside it.
+
+        The parts of a multi-part shape are separate areas.
+
+        Parameters
+        ----------
+        image : Image
+            The image, to whose coordinate system the areas are reprojected.
+
+        Returns
+        -------
+        Areas
+            With findings on what was reprojected or left out.
+        """
+        single, ids, _ = self._single_parts()
+        shapes, notes = single._in_pixels(image)
+        outside = single._outside(shapes, image)
+        if outside.any():
+            words = f"Outside the image and left out: {single._named(outside)}."
+            notes = [*notes, area_finding("warning", "outside", words)]
+        kept = np.flatnonzero(~outside)
+        flat = extra("shapely").force_2d(shapes[kept])
+        findings = (*self.findings, *notes)
+        return replace(single, geometries=flat, labels=single.labels[kept], ids=ids[kept], crs=None, findings=findings)
+
     def _named(self, chosen: Array) -> str:
         """Names of the chosen areas, for messages."""
         return named_areas(self.ids, self.labels, np.flatnonzero(chosen))
@@ -237,27 +264,40 @@ def _point_pixels(shapes: Array, size: tuple[int, int]) -> tuple[Array, Array, A
     return rows[inside], columns[inside], points[area[inside]]
 
 
-def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: str | CRS | None) -> Areas:
-    pyogrio, shapely = extra("pyogrio"), extra("shapely")
-    name = repr(Path(path).name)
-    try:
+def fields_by_layer(path: str) -> dict[str, list[str]]:
+    """The fields of each layer with shapes."""
+    pyogrio, name = extra("pyogrio"), repr(Path(path).name)
+    with _readable(path):
         layers = [str(one) for one, kind in pyogrio.list_layers(path) if kind is not None]
         if not layers:
             raise InputError(f"{name} has no layer with shapes. Give the file with the areas.")
-        layer = _chosen(name, "layer", layer, layers, InputError)
-        info = pyogrio.read_info(path, layer=layer)
-        if info["features"] == 0:
-            raise InputError(f"{name} has no areas. Draw areas and save them.")
-        fields = [str(field) for field in info["fields"]]
-        if not fields:
-            raise ColumnError(f"{name} has no fields. Add a field with the class of each area.")
-        field = _chosen(name, "class_field", class_field, fields, ColumnError)
-        meta, ids, wkb, values = pyogrio.raw.read(path, layer=layer, columns=[field], return_fids=True)
-    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError) as error:
+        return {layer: [str(field) for field in pyogrio.read_info(path, layer=layer)["fields"]] for layer in layers}
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Explain what cannot be read from a file."""
+    errors = extra("pyogrio").errors
+    try:
+        yield
+    except (errors.DataSourceError, errors.DataLayerError) as error:
         raise InputError(
-            f"Cannot read areas from {name}: {str(error).rstrip('.')}. Expected a GeoPackage, GeoJSON or Shapefile "
-            "(with its .dbf and .shx files), or an image painted with classes."
+            f"Cannot read areas from {Path(path).name!r}: {str(error).rstrip('.')}. Expected a GeoPackage, GeoJSON or "
+            "Shapefile (with its .dbf and .shx files), or an image painted with classes."
         ) from error
+
+
+def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: str | CRS | None) -> Areas:
+    pyogrio, shapely = extra("pyogrio"), extra("shapely")
+    name, known = repr(Path(path).name), fields_by_layer(path)
+    layer = _chosen(name, "layer", layer, list(known), InputError)
+    with _readable(path):
+        if pyogrio.read_info(path, layer=layer)["features"] == 0:
+            raise InputError(f"{name} has no areas. Draw areas and save them.")
+        if not known[layer]:
+            raise ColumnError(f"{name} has no fields. Add a field with the class of each area.")
+        field = _chosen(name, "class_field", class_field, known[layer], ColumnError)
+        meta, ids, wkb, values = pyogrio.raw.read(path, layer=layer, columns=[field], return_fids=True)
     try:
         geometries = shapely.from_wkb(wkb)
     except shapely.errors.ShapelyError as error:

@@ -383,7 +383,16 @@ def _gaussians(statistics: ClassStatistics, classes: list[int], columns: Sequenc
     }
 
 
-def _gains(statistics: ClassStatistics, classes: list[int], chosen: list[int]) -> tuple[BandGain, ...]:
+def best_bands(statistics: ClassStatistics, n_bands: int) -> tuple[str, ...]:
+    """The bands that together separate the classes best, by forward selection."""
+    chosen = _columns(statistics, None)
+    usable, _ = _usable_classes(statistics, chosen)
+    return tuple(gain.band for gain in _gains(statistics, usable, chosen, n_bands))
+
+
+def _gains(
+    statistics: ClassStatistics, classes: list[int], chosen: list[int], n_bands: int = MAX_RANKED_BANDS
+) -> tuple[BandGain, ...]:
     """Forward selection of bands by the mean distance of all pairs."""
 
     def mean_and_least(columns: Sequence[int]) -> tuple[float, float]:
@@ -394,7 +403,7 @@ def _gains(statistics: ClassStatistics, classes: list[int], chosen: list[int]) -
     alone = {j: mean_and_least([j])[0] for j in chosen}
     taken: list[int] = []
     gains = []
-    while len(taken) < min(len(chosen), MAX_RANKED_BANDS):
+    while len(taken) < min(len(chosen), n_bands):
         options = {j: mean_and_least([*taken, j]) for j in chosen if j not in taken}
         best = max(options, key=lambda j: options[j])
         taken.append(best)

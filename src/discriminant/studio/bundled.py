@@ -1,4 +1,4 @@
-"""Example tables: datasets of scikit-learn, written as CSV files."""
+"""Examples: datasets of scikit-learn, written as CSV files, and the image of `discriminant.datasets.scene`."""
 
 from __future__ import annotations
 
@@ -27,3 +27,11 @@ def write_bundled(name: str, folder: Path) -> Path:
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([[*map(str, data.feature_names), target], *rows])
     return path
+
+
+def write_scene(folder: Path) -> Path:
+    """Return the file of the example image, with areas beside it; write it if it does not exist."""
+    from ..datasets import scene
+
+    path = folder / "examples" / "scene" / "scene.tif"
+    return path if path.exists() else scene().write(path.parent)["image"]

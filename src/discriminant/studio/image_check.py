@@ -79,7 +79,7 @@ def kept_check(work: ImageWork) -> Check | None:
     try:
         kept = json.loads(path.read_bytes())
         found = path.with_name(Path(kept["map"]).name)
-        places = tuple(work.places(one)[0] for one in kept["features"])
+        places = tuple(shape.coords[0] for one in kept["features"] for shape in work.shapes(one))
         labels = [one["properties"]["reference"] for one in kept["features"]]
     except (*UNREADABLE, IndexError) as error:
         raise InputError(f"The file of points {path.name} cannot be read ({error}). Move or delete it.") from None

@@ -17,13 +17,27 @@ from nicegui import app, ui
 from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from ..errors import DiscriminantError, InputError
-from .frame import Copies, FileChooser, Latest, Slider, Tabs, Work, load_libraries, opened, step, text, visitor
+from .frame import (
+    Copies,
+    FileChooser,
+    Latest,
+    Slider,
+    Tabs,
+    Work,
+    load_libraries,
+    opened,
+    set_text,
+    step,
+    text,
+    visitor,
+)
 from .image_classes import ClassList
 from .visitors import Visitors
 
 if TYPE_CHECKING:
+    from ..raster.areas import Areas
     from .image_check import Check
-    from .image_work import ImageWork
+    from .image_work import Area, ImageWork
 
 KINDS = (".tif", ".tiff", ".png", ".jpg", ".jpeg")
 _MODELS = {
@@ -92,6 +106,7 @@ class ImagePage:
         self.visitors, self.state, self.active, self.tab = visitors, State(), "", "Areas"
         self._browser_class = ""  #: the active class of the browser as far as it is known here
         self.chosen: int | None = None  #: the key of the selected area
+        self._drawn_areas: dict[int, tuple[Area, str]] = {}  #: what the browser shows, with its colour
         self._n_moves = 0  #: drags of areas in the browser of which this page knows
         self.plane: Any = None
         self._is_set = False
@@ -119,6 +134,7 @@ class ImagePage:
             FileChooser(self.visitors, self._open, self.opening, self.open).build(
                 "an image", ",".join(KINDS), again=True
             )
+            ui.button("Open the example image", icon="image", on_click=self._example).props("outline dense")
             self.opened = text("", "remark")
             with ui.element("div").classes("thirds") as self.looks:
                 self.bands = [ui.select([], label=name).props("dense outlined") for name in ("Red", "Green", "Blue")]
@@ -133,6 +149,8 @@ class ImagePage:
                 self.naming = ui.input("New class").props("dense outlined").on("keydown.enter", self._name)
                 ui.button("Add", on_click=self._name).props("outline dense")
             self.classes = ClassList(self)
+            ui.button("Import areas", icon="upload_file", on_click=self._import).props("outline dense")
+            self.notes = text("", "remark").props("aria-live=polite")
             self.corners = ui.input("Add an area by coordinates").props("dense outlined")
             self.corners.props["hint"] = "Pixels: left, top, right, bottom; or x, y; or all corners"
             self.corners.on("keydown.enter", self._by_numbers)
@@ -185,6 +203,18 @@ class ImagePage:
             self.chosen = None
             self.show()
             await self._learn()
+
+    async def _example(self) -> None:
+        """Open the example image, which has a file of areas beside it."""
+        from .bundled import write_scene
+
+        path = await self.opening.run(write_scene, self.visitors.folder(visitor()))
+        if path is not None:
+            await self._open(path, path.name)
+
+    def folders(self) -> list[Path]:
+        """The folders from which the visitor may open files."""
+        return [*self.visitors.allowed, self.visitors.folder(visitor()).resolve()]
 
     async def reopened(self) -> None:
         """Show the image of this tab, with the areas as they are on disk."""
@@ -267,7 +297,7 @@ class ImagePage:
         work = self.work
         height, width = work.image.shape
         self.call("prepare", self.plane.id, [work.place(0, 0), work.place(width, height)])
-        self._browser_class, self._n_moves = "", 0
+        self._browser_class, self._n_moves, self._drawn_areas = "", 0, {}
         self._show_classes()
         self._show_image()
         self._show_map()
@@ -322,18 +352,22 @@ class ImagePage:
         self.call("swipe", self.swipe.value / 100)
 
     def show_areas(self) -> None:
-        """Draw the areas; the corners of the selected one can be moved."""
+        """Draw the areas that have changed; the corners of the selected one can be moved."""
         work = self.work
-        areas = [
+        shown = {area.key: (area, work.colours[area.label]) for area in work.areas}
+        changed = [
             {
-                "key": area.key,
-                "name": f"{number}. {area.label}",
-                "colour": work.colours[area.label],
-                "places": [work.place(*corner) for corner in area.corners],
+                "key": key,
+                "kind": area.shape.geom_type,
+                "name": area.label,
+                "colour": colour,
+                "rings": [[work.place(*corner) for corner in ring] for ring in area.rings],
             }
-            for number, area in enumerate(work.areas, 1)
+            for key, (area, colour) in shown.items()
+            if self._drawn_areas.get(key) != (area, colour)
         ]
-        self.call("showAreas", areas, self.chosen, self._n_moves)
+        self._drawn_areas = shown
+        self.call("showAreas", list(shown), changed, self.chosen, self._n_moves)
         self.panels["Areas"].show()
 
     def _show_classes(self) -> None:
@@ -410,25 +444,48 @@ class ImagePage:
         return True
 
     async def _drawn(self, event: GenericEventArguments) -> None:
+        from .image_work import shape_of
+
         label = event.args["label"] if event.args["label"] in self.work.colours else self.active
         corners = [self.work.pixel(*place) for place in event.args["corners"]]
-        await self.change(lambda: self.work.draw(label, corners))
+        await self.change(lambda: self.work.draw(label, shape_of(corners)))
 
     async def _moved(self, event: GenericEventArguments) -> None:
         self._n_moves = event.args["move"]
-        corners = [self.work.pixel(*place) for place in event.args["corners"]]
-        await self.change(lambda: self.work.move(event.args["key"], corners))
+        self._drawn_areas.pop(event.args["key"], None)  # a move that is refused is taken back
+        rings = [[self.work.pixel(*place) for place in ring] for ring in event.args["rings"]]
+        await self.change(lambda: self.work.move(event.args["key"], rings))
+
+    def _import(self) -> None:
+        from .image_import import ImportDialog
+
+        if self.state.work is None:
+            self.drawing.fail("No image is open. Open an image first.")
+        else:
+            ImportDialog(self)
+
+    async def imported(self, areas: Areas) -> None:
+        """Add the areas of a file."""
+        from .image_import import counted
+
+        if await self.change(lambda: self.work.add(areas)):
+            notes = [str(finding.message) for finding in areas.findings]
+            set_text(self.notes, " ".join([f"Imported {counted(areas)}", *notes]))
 
     async def _by_numbers(self) -> None:
+        from .image_work import shape_of
+
         def drawn() -> None:
-            self.work.draw(self.active, corners_of(self.corners.value or ""))
+            self.work.draw(self.active, shape_of(corners_of(self.corners.value or "")))
             self.corners.set_value("")  # before the model is fitted, as the user may type the next area meanwhile
 
         await self.change(drawn)
 
     async def move_by_numbers(self, key: int, given: str) -> None:
         """Move an area to the corners that were typed."""
-        await self.change(lambda: self.work.move(key, corners_of(given)))
+        place = self.work.place_of(key)
+        holes = [] if place is None else self.work.areas[place].rings[1:]
+        await self.change(lambda: self.work.move(key, [corners_of(given), *holes]))
 
     async def _delete(self) -> None:
         if self.chosen is None:

@@ -47,7 +47,8 @@ class AreaRow:
     def show(self, number: int, area: Area, colour: str, is_chosen: bool) -> None:
         """Show the current state of the area."""
         set_text(self._name, f"{number}. {area.label}")
-        set_text(self._kind, "point" if len(area.corners) < 3 else f"{len(area.corners)} corners")
+        n = sum(map(len, area.rings))
+        set_text(self._kind, "point" if n == 1 else f"{area.shape.geom_type.lower()}, {n} corners")
         self._swatch.style(f"background: {colour}")
         self._button.props["aria-pressed"] = "true" if is_chosen else "false"
         self._delete.props["aria-label"] = f"Delete area {number}"
@@ -83,7 +84,7 @@ class AreaPanel:
             if work.areas
             else "Add a class on the left, choose a tool above the image, and draw areas of the class.",
         )
-        self._hint.visible, self._corners.visible = chosen is None, chosen is not None
+        self._hint.visible = chosen is None
         self._show_corners(chosen)
         for key in self._rows.keys() - {area.key for area in work.areas}:
             self._rows.pop(key).place.delete()
@@ -99,13 +100,14 @@ class AreaPanel:
 
     def _show_corners(self, place: int | None) -> None:
         """Show the corners of the selected area; what is typed stays until the area changes."""
-        if place is None:
+        area, shown = None if place is None else self.page.work.areas[place], self._shown
+        self._corners.visible = area is not None and area.shape.geom_type != "LineString"
+        if area is None or place is None:
             return
-        area, shown = self.page.work.areas[place], self._shown
         self._corners.props["label"] = f"Corners of area {place + 1}: x and y of each, in pixels"
-        if shown is None or (area.key, area.corners) != (shown.key, shown.corners):
+        if shown is None or (area.key, area.shape) != (shown.key, shown.shape):
             self._shown = area
-            self._corners.set_value("  ".join(f"{column:.1f}, {row:.1f}" for column, row in area.corners))
+            self._corners.set_value("  ".join(f"{column:.1f}, {row:.1f}" for column, row in area.rings[0]))
 
     async def _move(self) -> None:
         if self._shown is not None:
@@ -118,6 +120,7 @@ class SignaturePanel:
     def __init__(self, page: ImagePage) -> None:
         self.page = page
         self.plot: Any = None
+        self._axes: tuple[str, str] | None = None  #: bands that the user has chosen; by default the best ones
 
     def build(self) -> None:
         """Build the table of classes, the spectra and the scatter plot."""
@@ -139,18 +142,30 @@ class SignaturePanel:
                     axes = {name: name for name in names}
                     across, up = (
                         ui.select(axes, value=value, label=words).props("dense outlined")
-                        for words, value in (("Horizontal axis", names[0]), ("Vertical axis", names[1]))
+                        for words, value in zip(("Horizontal axis", "Vertical axis"), self._bands(names), strict=True)
                     )
                 place = ui.element("div")
+
+                def choose() -> None:
+                    self._axes = across.value, up.value
+                    draw()
 
                 def draw() -> None:
                     place.clear()
                     with place:
                         self._scatter(drawing("scatter", band_scatter, found, across.value, up.value, colours))
 
-                across.on_value_change(draw)
-                up.on_value_change(draw)
+                across.on_value_change(choose)
+                up.on_value_change(choose)
                 draw()
+
+    def _bands(self, names: list[str]) -> tuple[str, str]:
+        """The bands of the scatter plot: those that the user has chosen, or that separate the classes best."""
+        trained = self.page.work.trained
+        assert trained is not None
+        if self._axes is not None and set(self._axes) <= set(names):
+            return self._axes
+        return trained.bands[0], trained.bands[1]
 
     def _scatter(self, made: Drawing) -> None:
         assert made.figure is not None

@@ -40,7 +40,7 @@ from ..raster.files import extra
 from ..raster.image import Image, open_image
 from ..raster.models import MapRule, fit_image_model, held_out_accuracy, image_model, pixel_classifier, valued_rows
 from ..raster.samples import Samples, draw_samples
-from ..raster.separability import ClassSeparability, class_separability
+from ..raster.separability import ClassSeparability, best_bands, class_separability
 from ..report.raster_page import RasterReport, write_raster_report
 from ..results import visible
 
@@ -62,21 +62,37 @@ UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, shapely.errors.Sh
 _UNLIKE = "#d55e00"
 
 
+#: A column and a row of the image, as numbers with fractions.
+Place = tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Area:
-    """A drawn area: its class, and the corners of a polygon, or a point.
+    """An area: its class, and a polygon, line or point in columns and rows.
 
     The key identifies the area on the page, also after it is moved or its class is renamed.
     """
 
     label: str
-    corners: tuple[tuple[float, float], ...]
+    shape: Any
     key: int = field(default_factory=partial(next, itertools.count(1)), compare=False)
 
     @property
-    def shape(self) -> Any:
-        """Its shape in columns and rows."""
-        return shapely.Point(self.corners[0]) if len(self.corners) < 3 else shapely.Polygon(self.corners)
+    def rings(self) -> list[list[Place]]:
+        """The corners of the outline, and those of the holes; the corners of a line; a point."""
+        if self.shape.geom_type != "Polygon":
+            return [list(self.shape.coords)]
+        return [list(ring.coords)[:-1] for ring in (self.shape.exterior, *self.shape.interiors)]
+
+    def moved(self, rings: Sequence[Sequence[Place]]) -> Area:
+        """The area with other corners."""
+        is_line = self.shape.geom_type == "LineString"
+        return replace(self, shape=shapely.LineString(rings[0]) if is_line else shape_of(*rings))
+
+
+def shape_of(corners: Sequence[Place], *holes: Sequence[Place]) -> Any:
+    """A point, or a polygon with these corners and holes."""
+    return shapely.Point(corners[0]) if len(corners) < 3 else shapely.Polygon(corners, holes)
 
 
 #: Areas and class colours before a change.
@@ -85,7 +101,10 @@ Drawn = tuple[list[Area], dict[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A model fitted to the drawn areas, with its legend; ``unlike`` marks pixels that are unlike any class."""
+    """A model fitted to the areas, with its legend, and the bands that separate the classes best.
+
+    ``unlike`` marks pixels that are unlike any class.
+    """
 
     name: str
     model: Any
@@ -94,6 +113,7 @@ class Trained:
     score: Any
     reject: float | None
     unlike: tuple[Legend, Any] | None
+    bands: tuple[str, ...]
 
 
 class _PixelCache:
@@ -220,22 +240,30 @@ class ImageWork:
         values[:, : shape[0], : shape[1]], valid[: shape[0], : shape[1]] = part, seen
         return values, valid
 
-    def draw(self, label: str, corners: Sequence[tuple[float, float]]) -> None:
+    def draw(self, label: str, shape: Any) -> None:
         """Add an area and save it."""
         if label not in self.colours:
             raise InputError("There is no class yet. Add a class before drawing areas.")
-        self._change([*self.areas, Area(label, tuple(corners))], self.colours)
+        self._change([*self.areas, Area(label, shape)], self.colours)
+
+    def add(self, areas: Areas) -> None:
+        """Add areas of a file, which are in columns and rows, with their classes."""
+        labels = [str(label) for label in areas.labels.tolist()]
+        names = list(dict.fromkeys([*self.colours, *labels]))
+        colours = dict(zip(names, class_colours(names, self.colours), strict=True))
+        shapes = areas.geometries.tolist()
+        self._change([*self.areas, *map(Area, labels, shapes)], colours)
 
     def place_of(self, key: int | None) -> int | None:
         """The place of an area in the list; None if it does not exist."""
         return next((place for place, area in enumerate(self.areas) if area.key == key), None)
 
-    def move(self, key: int, corners: Sequence[tuple[float, float]]) -> None:
+    def move(self, key: int, rings: Sequence[Sequence[Place]]) -> None:
         """Change the corners of an area; one that was deleted meanwhile stays deleted."""
         place = self.place_of(key)
         if place is None:
             return
-        moved = replace(self.areas[place], corners=tuple(corners))
+        moved = self.areas[place].moved(rings)
         if not moved.shape.is_valid:
             raise InputError("The sides of this area cross. Move its corners apart.")
         self._change([*self.areas[:place], moved, *self.areas[place + 1 :]], self.colours)
@@ -302,11 +330,10 @@ class ImageWork:
         known = {"crs": named} if epsg else {}
         return json.dumps({"type": "FeatureCollection", **more, **known, "features": features}, indent=1).encode()
 
-    def places(self, feature: dict[str, Any]) -> list[tuple[float, float]]:
-        """The columns and rows of the corners of a GeoJSON feature."""
+    def shapes(self, feature: dict[str, Any]) -> list[Any]:
+        """The parts of a GeoJSON feature in columns and rows."""
         shape = shapely.from_geojson(json.dumps(feature["geometry"]))
-        corners = shapely.get_coordinates(shapely.transform(shape, self._inwards))
-        return [(x, y) for x, y in corners[: -1 if len(corners) > 1 else None].tolist()]
+        return list(shapely.get_parts(shapely.transform(shape, self._inwards)))
 
     def outwards(self, places: Array) -> Array:
         """Coordinates of columns and rows."""
@@ -331,7 +358,9 @@ class ImageWork:
         try:
             kept = {"classes": {}, "features": []} if content is None else json.loads(content)
             colours = {str(name): as_colour(str(colour)) for name, colour in kept["classes"].items()}
-            areas = [Area(str(one["properties"]["class"]), tuple(self.places(one))) for one in kept["features"]]
+            areas = [
+                Area(str(one["properties"]["class"]), shape) for one in kept["features"] for shape in self.shapes(one)
+            ]
             unnamed = {area.label: shade for area, shade in zip(areas, _shades_of(areas), strict=True)}
         except UNREADABLE as error:
             raise InputError(
@@ -364,7 +393,8 @@ class ImageWork:
         model = fit_image_model(image_model(name, samples.classes.tolist()), samples)
         legend, score = pixel_classifier(model, MapRule(reject=reject), self._shades(samples))
         unlike = _if_known(lambda: pixel_classifier(model, MapRule(reject=REJECT), self._shades(samples)))
-        self.trained = Trained(name, model, samples, legend, score, reject, unlike)
+        bands = _if_known(lambda: best_bands(samples.statistics, 2)) or samples.band_names[:2]
+        self.trained = Trained(name, model, samples, legend, score, reject, unlike, bands)
         self.version += 1
         return self.trained
 

@@ -10,15 +10,20 @@
   const toolKeys = { r: "rectangle", p: "polygon", o: "point" };
   const depth = { image: 200, classes: 300 };
 
-  function corners(layer) {
-    const found = layer.getLatLng ? [layer.getLatLng()] : layer.getLatLngs()[0];
-    return found.map(function (place) { return [place.lat, place.lng]; });
+  function pair(place) { return [place.lat, place.lng]; }
+
+  // The corners of an area as a list of rings: outline and holes, a line, or a point.
+  function rings(layer) {
+    if (layer.getLatLng) { return [[pair(layer.getLatLng())]]; }
+    const found = layer.getLatLngs();
+    return (L.LineUtil.isFlat(found) ? [found] : found).map(function (ring) { return ring.map(pair); });
   }
 
   // The server's places differ from those of the browser by rounding, less than a thousandth of a pixel.
-  function isSame(places, others) {
-    return places.length === others.length && places.every(function (place, i) {
-      return Math.max(Math.abs(place[0] - others[i][0]), Math.abs(place[1] - others[i][1])) < 1e-7;
+  function isSame(some, others) {
+    const places = some.flat(), other = others.flat();
+    return some.length === others.length && places.length === other.length && places.every(function (place, i) {
+      return Math.max(Math.abs(place[0] - other[i][0]), Math.abs(place[1] - other[i][1])) < 1e-7;
     });
   }
 
@@ -49,7 +54,7 @@
       this.on("move zoom resize", this.clip, this);
       this.on("draw:canceled", function () { this.useTool(""); }, this);
       this.on("draw:created", function (event) {
-        this.emit("area-drawn", { label: this.active, corners: corners(event.layer) });
+        this.emit("area-drawn", { label: this.active, corners: rings(event.layer)[0] });
       }, this);
       this.on("draw:editvertex", this.nameHandles, this);
       this.makeDivider();
@@ -84,42 +89,44 @@
       (this.tiles.classes || []).forEach(function (layer) { layer.setOpacity(opacity); });
     },
 
-    // Update the areas; `chosen` is the key of the selected one, `moves` the number of drags of which the server knows.
-    showAreas: function (areas, chosen, moves) {
-      const keys = new Set(areas.map(function (area) { return area.key; }));
-      this.drawn.forEach(function (own, key) { if (!keys.has(key)) { this.removeArea(key); } }, this);
-      areas.forEach(function (area) {
+    // Update the areas: all `keys` in order, those that `changed`, and the key of the chosen one; `moves` is the number of
+    // drags of which the server knows.
+    showAreas: function (keys, changed, chosen, moves) {
+      const current = new Set(keys);
+      this.drawn.forEach(function (own, key) { if (!current.has(key)) { this.removeArea(key); } }, this);
+      changed.forEach(function (area) {
         const own = this.drawn.get(area.key);
-        const isCurrent = own && (own.isDragged || own.move > moves || isSame(own.places, area.places));
+        const isCurrent = own && (own.isDragged || own.move > moves || isSame(own.rings, area.rings));
         if (own && !isCurrent) { this.removeArea(area.key); }
-        this.showArea(isCurrent ? own : this.addArea(area), area, area.key === chosen);
+        if (isCurrent) { Object.assign(own.area, { colour: area.colour, name: area.name }); } else { this.addArea(area); }
       }, this);
+      this.drawn.forEach(function (own, key) { this.showArea(own, key === chosen); }, this);
       this.nameHandles();
     },
 
-    // A polygon has a white line below the coloured one: areas remain visible on a map in their own colour.
+    // An area has a white line below the coloured one: it remains visible on a map in its own colour.
     addArea: function (area) {
-      const own = { places: area.places, isDragged: false, move: 0, below: null };
-      if (area.places.length < 3) {
+      const own = { area: area, rings: area.rings, isDragged: false, move: 0, below: null };
+      if (area.kind === "Point") {
         own.spot = L.DomUtil.create("i", "spot");
         const icon = L.divIcon({ className: "spot-place", html: own.spot, iconSize: [22, 22] });
-        own.layer = L.marker(area.places[0], { icon: icon });
+        own.layer = L.marker(area.rings[0][0], { icon: icon });
       } else {
-        own.below = L.polygon(area.places, { color: "#ffffff", weight: 5, fill: false, interactive: false });
+        const make = area.kind === "LineString" ? L.polyline : L.polygon;
+        own.below = make(area.rings, { color: "#ffffff", weight: 5, fill: false, interactive: false });
         this.areas.addLayer(own.below);
-        own.layer = L.polygon(area.places);
+        own.layer = make(area.rings);
       }
       own.layer.on("click", function () { if (!this.tool) { this.emit("area-chosen", area.key); } }, this);
       own.layer.on("editstart dragstart", function () { own.isDragged = true; });
       own.layer.on("edit dragend", function () {
         own.isDragged = false;
         own.move = this.moves += 1;
-        own.places = corners(own.layer);
-        this.emit("area-moved", { key: area.key, corners: own.places, move: own.move });
+        own.rings = rings(own.layer);
+        this.emit("area-moved", { key: area.key, rings: own.rings, move: own.move });
       }, this);
       this.areas.addLayer(own.layer);
       this.drawn.set(area.key, own);
-      return own;
     },
 
     removeArea: function (key) {
@@ -130,8 +137,8 @@
     },
 
     // The name and colour of an area; the corners of the selected one can be moved.
-    showArea: function (own, area, isChosen) {
-      const look = area.colour + isChosen + area.name;
+    showArea: function (own, isChosen) {
+      const area = own.area, look = area.colour + isChosen + area.name;
       if (own.look === look) { return; }
       own.look = look;
       if (own.spot) {
