@@ -23,7 +23,7 @@ from ..passes import Pass
 from .lbfgs import LBFGSMemory, Preconditioner
 from .line_search import ROUNDING, decreases_enough, shortened
 from .newton import MAX_NEWTON_PARAMETERS
-from .preconditioners import inverse_hessian, moment_preconditioner
+from .preconditioners import inverse_hessian, moment_preconditioner, with_known_covariance
 from .row_span import RowSpan, is_wide
 
 # Multiplications in a block of a pass of many fits, which leaves a few blocks for each thread; and its fewest rows.
@@ -111,6 +111,8 @@ def ridge_paths(
         Steps at each strength.
     """
     objective = replace(objective, standard=objective.standardised)
+    if objective.n_parameters > MAX_NEWTON_PARAMETERS:
+        objective = with_known_covariance(objective)
     if not objective.data.is_streamed and not isinstance(objective.data.rows, SparseRows):
         work = objective.n_columns * objective.form.n_scores * held.seen.shape[1]
         data = objective.data.gather()
