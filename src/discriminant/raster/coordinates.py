@@ -157,8 +157,12 @@ class PixelAreas:
 
     def of_window(self, window: Window) -> Array:
         """The areas of the pixels of a window, shape (height, width)."""
-        by_row = _interpolated(self.rows, self.hectares, window.row_off + np.arange(window.height))
-        return _interpolated(self.columns, by_row.T, window.col_off + np.arange(window.width)).T
+        return self.at(window.row_off + np.arange(window.height), window.col_off + np.arange(window.width))
+
+    def at(self, rows: Array, columns: Array) -> Array:
+        """The areas of the pixels in these rows and columns, shape (rows, columns)."""
+        by_row = _interpolated(self.rows, self.hectares, rows)
+        return _interpolated(self.columns, by_row.T, columns).T
 
 
 def pixel_areas(image: Image) -> PixelAreas | None:
