@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
@@ -51,6 +51,8 @@ FLOOR = 0.02
 #: Smaller relative differences of losses are ties.
 TIE = 0.02
 _BINS = 15
+#: Bags of the explainable boosting machine: its default of 14 takes minutes for each fit.
+EBM_BAGS = 4
 REFERENCE, BOOSTING, LASSO = "scikit-learn ridge", "boosting", "lasso as glmnet"
 
 
@@ -72,6 +74,32 @@ def scikit_learn_ridge(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answ
 
 def boosting(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     return _by_pipeline(HistGradientBoostingClassifier(random_state=0), train, y, new)
+
+
+def random_forest(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    model = RandomForestClassifier(500, min_samples_leaf=2, random_state=0, n_jobs=_threads())
+    return _by_pipeline(model, train, y, new)
+
+
+def light_gbm(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    from lightgbm import LGBMClassifier  # an optional competitor
+
+    return _by_pipeline(LGBMClassifier(n_jobs=_threads(), random_state=0, verbose=-1), train, y, new)
+
+
+def cat_boost(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    from catboost import CatBoostClassifier  # an optional competitor
+
+    model = CatBoostClassifier(thread_count=_threads(), random_seed=0, verbose=False, allow_writing_files=False)
+    return _by_pipeline(model, train, y, new)
+
+
+def ebm(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    """InterpretML's explainable boosting machine, which codes levels and missing values itself."""
+    from interpret.glassbox import ExplainableBoostingClassifier  # an optional competitor
+
+    model = ExplainableBoostingClassifier(outer_bags=EBM_BAGS, n_jobs=_threads(), random_state=0).fit(train, y)
+    return model.classes_, model.predict_proba(new)
 
 
 def _by_pipeline(model: Any, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
@@ -121,17 +149,25 @@ def our_comparison(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
 CONTENDERS: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
     REFERENCE: scikit_learn_ridge,
     BOOSTING: boosting,
+    "random forest": random_forest,
     LASSO: lasso_as_glmnet,
     "auto": partial(our_auto, None),
     **{name: partial(our_model, name) for name in ("ridge", "lasso", "logistic", "lda", "rda", "naive-bayes")},
     "compare": our_comparison,
 }
 
+#: Competitors of packages that are not installed by default.
+OPTIONAL: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
+    "LightGBM": light_gbm,
+    "CatBoost": cat_boost,
+    "EBM": ebm,
+}
+
 
 def contender_called(name: str) -> Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]:
     """A default contender, any other model by its name, or a single family of auto as ``auto-FAMILY``."""
-    if name in CONTENDERS:
-        return CONTENDERS[name]
+    if name in CONTENDERS | OPTIONAL:
+        return (CONTENDERS | OPTIONAL)[name]
     return partial(our_auto, [name.removeprefix("auto-")]) if name.startswith("auto-") else partial(our_model, name)
 
 

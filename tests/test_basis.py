@@ -8,7 +8,7 @@ from scipy.special import softmax
 from discriminant.basis import Basis, Piecewise, b_splines, clipped, natural_splines, orthogonal_polynomials, powers
 from discriminant.errors import InputError
 from discriminant.rules import DiagonalRule, ExpandedRule, LinearRule, PoolRule
-from discriminant.storage.encoding import Decoder, Encoder
+from discriminant.storage.archive import Decoder, Encoder
 
 KNOTS = np.array([-1.0, 0.5, 1.0, 4.0])
 X = np.random.default_rng(0).normal(size=(40, 3)) * 3

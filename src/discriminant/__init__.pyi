@@ -37,8 +37,7 @@ from .evaluation.model_evaluation import evaluate, evaluation_of
 from .evaluation.model_update import Recalibration, recalibrate
 from .evaluation.predictions import EvaluationOptions, LabelledPredictions
 from .evaluation.probabilities import risk_coverage
-from .evaluation.recalibration import calibration_line
-from .evaluation.smooth_calibration import CalibrationCurve, calibration_curve
+from .evaluation.recalibration import CalibrationCurve, calibration_curve, calibration_line
 from .evaluation.streaming import Evaluator, ScoreHistogram
 from .folds import forward_chaining
 from .inference.linear_separability import linear_separability

@@ -7,6 +7,7 @@ namespace discriminant {
 
 void bind_active_set(nanobind::module_&);
 void bind_columns(nanobind::module_&);
+void bind_context(nanobind::module_&);
 void bind_coordinate(nanobind::module_&);
 void bind_dual_coordinate(nanobind::module_&);
 void bind_losses(nanobind::module_&);

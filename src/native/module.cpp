@@ -33,6 +33,7 @@ NB_MODULE(DISCRIMINANT_MODULE, module) {
     using namespace discriminant;
     add("active_set", bind_active_set);
     add("columns", bind_columns);
+    add("context", bind_context);
     add("coordinate", bind_coordinate);
     add("dual_coordinate", bind_dual_coordinate);
     add("losses", bind_losses);

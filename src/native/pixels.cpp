@@ -8,7 +8,10 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace discriminant {
 namespace {
@@ -121,6 +124,46 @@ void quadratic_codes(const Pixels& image, Vector<const bool> valid, Vector<const
     label_pixels(image, valid, centre, labels, classes, nodata, out, find);
 }
 
+// Add the pixels and the area of every code of a window to `counts` and `areas`, which are as long as there are codes.
+//
+// In row `r` the area of a pixel is linear in its column between `nodes` (in columns of the window, increasing), where
+// it is `values(r, .)`; before the first and after the last node the outer pieces go on. Counts and sums of columns are
+// collected in one integer for each code and piece, so that areas cost no more than counts, and are exact.
+template <class Code>
+void code_areas(Matrix<const Code> codes, Vector<const double> nodes, Matrix<const double> values,
+                Vector<std::int64_t> counts, Vector<double> areas) {
+    const auto [height, width] = codes.shape;
+    const index pieces = nodes.size() - 1, n = counts.size();
+    constexpr index column_bits = 40, longest = index{1} << 16;
+    require(pieces >= 1 && values.shape == std::array{height, pieces + 1}, "One value for each row and node.");
+    require(areas.size() == n && width < longest, "One count and area for each code.");
+    require(all_below(std::span<const Code>(codes.data, static_cast<std::size_t>(codes.size())), n), "Unknown code.");
+    constexpr index lines = 4;  // neighbouring pixels often have one code: sums in turn need not wait for each other
+    Buffer<std::uint64_t, 2> sums({lines, n}, 0);
+    for (index r = 0; r < height; ++r) {
+        index start = 0;
+        for (index j = 0; j < pieces && start < width; ++j) {
+            const double end = j + 1 < pieces ? std::clamp(std::ceil(nodes[j + 1]), 0.0, static_cast<double>(width)) : width;
+            const index stop = static_cast<index>(end);
+            const Code* const row = codes.data + r * width;
+            for (index i = start; i < stop; ++i)
+                sums((i - start) % lines, row[i]) += (std::uint64_t{1} << column_bits) + static_cast<std::uint64_t>(i - start);
+            if (stop <= start) continue;
+            const double slope = (values(r, j + 1) - values(r, j)) / (nodes[j + 1] - nodes[j]);
+            const double first = values(r, j) + slope * (static_cast<double>(start) - nodes[j]);
+            for (index k = 0; k < n; ++k) {
+                std::uint64_t sum = 0;
+                for (index line = 0; line < lines; ++line) sum += std::exchange(sums(line, k), 0);
+                const auto pixels = static_cast<std::int64_t>(sum >> column_bits);
+                counts[k] += pixels;
+                areas[k] += static_cast<double>(pixels) * first +
+                            slope * static_cast<double>(sum & ((std::uint64_t{1} << column_bits) - 1));
+            }
+            start = stop;
+        }
+    }
+}
+
 template <class Code>
 void bind_codes(nanobind::module_& module) {
     kernel(module, "linear_codes", linear_codes<Code>,
@@ -128,6 +171,8 @@ void bind_codes(nanobind::module_& module) {
     kernel(module, "quadratic_codes", quadratic_codes<Code>,
            "Write the label of the class with the highest ``constant_k - |(x - centre) W_k - offset_k|^2 / 2``.\n\n"
            "``spheres`` holds the W_k (bands, bands); triangular ones take half the time.");
+    kernel(module, "code_areas", code_areas<Code>,
+           "Add the pixels and the area of every code of a window; areas are linear between ``nodes`` in every row.");
 }
 
 }  // namespace

@@ -162,6 +162,17 @@ class TestPredictionSets:
             in run("evaluate", parts / "m.dsc", parts / "test.csv", *options).out
         )
 
+    def test_their_risk_coverage_curve_is_drawn(self, run, parts):
+        run("fit", parts / "train.csv", "-t", "grade", "--model", "lda", "-o", parts / "m.dsc")
+        options = ("--rows", parts / "test.csv", "--calibration", parts / "calibration.csv", "-o", parts / "f.html")
+        shown = run("figure", "risk-coverage", parts / "m.dsc", *options, "--json").json["shows"]
+        assert "prediction sets" in shown
+        assert "conformal confidence" in (parts / "f.html").read_text(encoding="utf-8")
+        for words in (("roc-curve", parts / "m.dsc", *options), ("risk-coverage", parts / "train.csv", *options[2:])):
+            ran = run_command("figure", *words, "--overwrite")
+            assert ran.code == 1
+            assert "--calibration" in ran.err
+
     def test_training_rows_do_not_calibrate(self, run, parts):
         run("fit", parts / "train.csv", "-t", "grade", "--model", "lda", "-o", parts / "m.dsc")
         for more in (["--calibration", parts / "train.csv", "--coverage", "0.9"], ["--coverage", "0.9"]):

@@ -12,15 +12,9 @@ from sklearn.model_selection import cross_val_predict
 from discriminant import AutoClassifier, LogisticRegression, OrdinalLogisticRegression
 from discriminant.data import as_rows, labelled_rows
 from discriminant.errors import DegenerateDataError, LabelError, ParameterError
-from discriminant.estimators.auto import (
-    FAMILIES,
-    Training,
-    baseline,
-    lasso_rule,
-    pool_weights,
-    ridge_rule,
-    spline_basis,
-)
+from discriminant.estimators.auto import baseline, pool_weights
+from discriminant.estimators.families import FAMILIES, lasso_rule, ridge_rule, spline_basis
+from discriminant.estimators.tuning import Training
 from discriminant.folds import HeldOut, TunedRule
 
 

@@ -6,8 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from discriminant import AutoClassifier, LogisticRegression, OrdinalLogisticRegression, compare, open_dataset
+from discriminant import (
+    AutoClassifier,
+    LogisticRegression,
+    OrdinalLogisticRegression,
+    compare,
+    cross_validate,
+    open_dataset,
+)
 from discriminant.errors import (
     AliasWarning,
     ColumnError,
@@ -16,6 +25,7 @@ from discriminant.errors import (
     LabelError,
     ParameterError,
     SeparationWarning,
+    Setting,
 )
 
 FORMS = ["cumulative", "continuation", "adjacent"]
@@ -207,6 +217,19 @@ def test_wrong_orders(order, error):
     X, y = rows()
     with pytest.raises(error):
         OrdinalLogisticRegression(classes_order=order).fit(X, LABELS[y])
+
+
+def test_labels_that_scikit_learn_has_encoded_are_refused_with_the_remedy():
+    X, y = rows()
+    model = OrdinalLogisticRegression(classes_order=LABELS)
+    with pytest.raises(LabelError) as refused:
+        cross_val_predict(model, X, LABELS[y], cv=2, method="predict_proba")
+    assert "cross_val_predict" in str(refused.value)
+    assert [part.parameter for part in refused.value.parts if isinstance(part, Setting)] == ["classes_order"]
+    encoded = cross_val_predict(OrdinalLogisticRegression(), X, y, cv=2, method="predict_proba")
+    own = cross_validate(model, X, LABELS[y], cv=[*StratifiedKFold(2).split(X, y)], keep="posteriors")
+    order = np.argsort(LABELS)
+    assert_allclose(own.posteriors("OrdinalLogisticRegression"), encoded[:, order], atol=1e-12)
 
 
 @pytest.mark.parametrize(

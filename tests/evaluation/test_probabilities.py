@@ -11,7 +11,7 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from discriminant import LogisticRegression
 from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import CalibrationBins, ScoreHistogram, calibration_line, risk_coverage
-from discriminant.evaluation.means import Mean
+from discriminant.evaluation.sampling import Mean
 
 
 def outcomes(n=2000, seed=0, sharper=1.0):

@@ -1,5 +1,6 @@
 """Training step by step: every frame is a step that was made."""
 
+import itertools
 import json
 import warnings
 
@@ -8,10 +9,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pictures import legend, sound, subtitle, trees
 
-from discriminant import LinearDiscriminantAnalysis, LogisticRegression
+from discriminant import LinearDiscriminantAnalysis, LogisticRegression, SupportVectorClassifier
+from discriminant.datasets import load
 from discriminant.errors import ColumnError, InputError, LabelError, ParameterError
 from discriminant.estimators.perceptron import Perceptron
-from discriminant.figures import descent_trace, perceptron_trace
+from discriminant.figures import descent_trace, perceptron_trace, support_vector_steps
+from discriminant.margins.pairwise import pairwise_steps
 
 
 def apart(distance=3.0, n=60, seed=0):
@@ -32,7 +35,10 @@ def test_every_frame_is_an_update_with_its_line_and_its_row():
     assert len(figure.frames) == model.updates_ + 1
     assert legend(figure) == ["down", "up", "boundary", "row of the update"]
     for frame, step in zip(figure.frames[1:], model.trace_, strict=True):
-        line, row = frame.data
+        down, up, line, row = frame.data
+        for side, sign in ((down, -1), (up, 1)):
+            corners = np.column_stack((side.x, side.y)).astype(float)
+            assert (sign * (corners @ step.coef + step.intercept) >= -1e-9).all()
         if line.x != (None,):
             ends = np.column_stack((line.x, line.y))
             assert_allclose(ends @ step.coef + step.intercept, 0, atol=1e-9)
@@ -42,6 +48,38 @@ def test_every_frame_is_an_update_with_its_line_and_its_row():
     assert subtitle(figure) == frame_words(figure.frames[0])
     marks = [step.args[0][0] for step in figure.layout.sliders[0].steps]
     assert marks == [frame.name for frame in figure.frames]
+
+
+@pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
+def test_the_steps_of_the_soft_margin_end_at_the_fitted_model(C):
+    data = load("far_rows")
+    model = SupportVectorClassifier(C=C).fit(data.X, data.y)
+    sign = np.where(data.y == model.classes_[1], 1.0, -1.0)
+    steps = pairwise_steps(data.X.astype(float), sign, C)
+    assert_allclose(steps[-1].coef, model.coef_[0], atol=1e-3)
+    assert (np.diff([step.objective for step in steps]) > -1e-12).all()
+    for step in steps:
+        assert abs(step.alpha @ sign) < 1e-9
+        assert ((step.alpha >= 0) & (step.alpha <= C)).all()
+        assert_allclose(step.coef, (step.alpha * sign) @ data.X, atol=1e-9)
+    for before, after in itertools.pairwise(steps):
+        assert set(np.flatnonzero(before.alpha != after.alpha)) <= set(after.pair)
+    figure = sound(support_vector_steps(model, data.X, data.y, frames=20))
+    assert len(figure.frames) == min(20, len(steps))
+    line, *margins, supports, _ = figure.frames[-1].data
+    ends = np.column_stack((line.x, line.y))
+    assert_allclose(ends @ steps[-1].coef + steps[-1].intercept, 0, atol=1e-6)
+    for level, margin in zip((-1, 1), margins, strict=True):
+        values = np.column_stack((margin.x, margin.y)) @ steps[-1].coef + steps[-1].intercept
+        assert_allclose(values, level, atol=1e-6)
+    assert len(supports.x) == np.count_nonzero(steps[-1].alpha)
+
+
+def test_steps_of_another_margin_are_refused():
+    data = load("and")
+    for other in (SupportVectorClassifier("hard"), SupportVectorClassifier(loss="squared_hinge")):
+        with pytest.raises(ParameterError, match="soft margin"):
+            support_vector_steps(other.fit(data.X, data.y), data.X, data.y)
 
 
 def test_many_updates_are_subsampled_said_so_and_small():

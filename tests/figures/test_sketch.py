@@ -38,7 +38,7 @@ def of(name, model, data, *more, **options):
     return lambda: getattr(figures, name)(fitted(model, data), data.X, data.y, *more, **options)
 
 
-LDA, TRACED = LinearDiscriminantAnalysis(), Perceptron(trace=True)
+LDA, SOFT, TRACED = LinearDiscriminantAnalysis(), SupportVectorClassifier(), Perceptron(trace=True)
 DRAWN = {
     "regions": of("decision_regions", LDA, THREE, resolution=20),
     "regions within limits": of("decision_regions", LDA, THREE, resolution=20, limits=[[-9, -8], [7, 6]]),
@@ -48,6 +48,7 @@ DRAWN = {
     "margin": of("boundary", SupportVectorClassifier(), TWO, limits=[[-9, -8], [7, 6]]),
     "moving": of("moving_boundary", LDA, TWO, {"a": Decision(), "b": Decision(priors=[0.1, 0.9])}, resolution=20),
     "histograms": of("projected_histograms", FisherDiscriminant(), TWO),
+    "support vectors": of("support_vector_steps", SOFT, AND, limits=[[-1, -1], [2, 2]]),
     "perceptron": of("perceptron_trace", TRACED, AND, limits=[[-1, -1], [2, 2]]),
     "dual": of("dual_trace", TRACED, AND),
     "likelihood": lambda: figures.likelihood_paths(

@@ -261,7 +261,12 @@ def test_chains_and_lists_are_several_hypotheses():
         ("a ^ 2", ColumnError),
         ("c = 0", ColumnError),
         ("`c` = 0", ColumnError),
-        ("(" * 60 + "a" + ")" * 60, ParameterError),
+        ("a (b)", ParameterError),
+        ("a ** 2", ParameterError),
+        ("()", ParameterError),
+        ("a,", ParameterError),
+        ("(" * 5000 + "a" + ")" * 5000, ParameterError),
+        ("-" * 15000 + "a", ParameterError),
     ],
 )
 def test_what_is_no_hypothesis_is_refused(text, kind):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 
-from discriminant.data import labelled_rows
+from discriminant.data import as_rows, labelled_rows
 from discriminant.folds import HeldOut, repeated_folds
 from discriminant.losses import Logistic, Softmax, SquaredHinge
 from discriminant.objective import ElasticNet, Objective, column_std
@@ -112,3 +112,31 @@ def test_folds_are_never_empty_and_every_fit_knows_every_class(codes):
     assert set(often[~single]) == {min(2000 // len(codes), 5)}
     assert not often[single].any()
     assert not repeated_folds(np.arange(3))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_fits_of_some_columns_are_those_without_the_others(n_classes):
+    objective = problem(n_classes)
+    data = objective.data
+    held = HeldOut.repeated(data.codes)
+    free = np.ones((held.seen.shape[1], data.rows.n_columns), dtype=bool)
+    free[0, [0, 2]] = free[-1, 1] = False
+    (fits,) = ridge_paths(objective, held, [0.05], 1e-12, 200, free)
+    for k in (0, -1):
+        own = replace(
+            objective,
+            data=replace(data, rows=as_rows(data.rows.values[:, free[k]])),
+            penalty=ElasticNet(0.05),
+            penalty_scale=objective.penalty_scale[free[k]],
+        ).part(np.flatnonzero(held.seen[:, k]))
+        peer = named_solver("newton", own)(own, np.zeros(own.shape), 1e-14, 200)
+        value = own.value_and_gradient(_units(fits.theta[k], objective, own, free[k]))[0]
+        assert_allclose(value, peer.objective, rtol=1e-9)
+        assert not fits.theta[k][:, :-1][:, ~free[k]].any()
+
+
+def _units(theta, objective, own, free):
+    """Parameters in the standardised columns of the smaller objective, with their centres."""
+    coef, intercept = theta[:, :-1][:, free] / objective.standardised.scale[free], theta[:, -1:]
+    change = own.standardised.centre - objective.standardised.centre[free]
+    return np.hstack((coef * own.standardised.scale, intercept + (coef @ change)[:, None]))

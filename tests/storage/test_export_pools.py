@@ -287,7 +287,7 @@ def test_the_automatic_choice(database):
     """What nobody has chosen can be exported, too: its coding, splines, products and temperatures."""
     frame, y = raw_frame()
     model = AutoClassifier().fit(frame, y)
-    assert {member.name for member in model.members_} > {"ridge", "rda", "naive-bayes", "splines", "products"}
+    assert {member.name for member in model.members_} > {"ridge", "rda", "naive-bayes", "splines", "products", "pairs"}
     rows = strange_rows(frame)
     found = as_sql(model, rows, database)
     for values, labels in (

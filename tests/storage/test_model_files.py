@@ -35,8 +35,7 @@ from discriminant.estimators.perceptron import Perceptron
 from discriminant.estimators.registry import new_model
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.storage import archive
-from discriminant.storage.archive import NUMBERS
-from discriminant.storage.encoding import Decoder, Encoder
+from discriminant.storage.archive import NUMBERS, Decoder, Encoder
 from discriminant.storage.model_file import load, read_model_file, save
 from discriminant.storage.registry import FORMS
 from discriminant.tables import read_training

@@ -11,8 +11,7 @@ from stored_models import STORED, fitted, training
 from discriminant import LogisticRegression, NaiveBayes
 from discriminant.data import as_rows
 from discriminant.errors import ModelFileError
-from discriminant.storage.model_file import read_to_predict, save
-from discriminant.storage.stored_rule import StoredRule
+from discriminant.storage.model_file import StoredRule, read_to_predict, save
 
 NAMES = ["a", "b", "c", "d"]
 KINDS = ("lda", "qda", "gaussian-nb", "naive-bayes", "logistic", "auto", "rda")

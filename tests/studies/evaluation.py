@@ -18,9 +18,8 @@ from scipy.special import expit, ndtr, softmax
 from tests.studies import COVERAGE, MIN_OFFERED, Found, Task, generator, header, is_within, line
 
 from discriminant.evaluation import CalibrationBins, ConfusionMatrix, precision_recall, roc
-from discriminant.evaluation.means import mean_interval
 from discriminant.evaluation.probabilities import LOSSES, row_losses
-from discriminant.evaluation.sampling import SamplingDesign
+from discriminant.evaluation.sampling import SamplingDesign, mean_interval
 from discriminant.results import metric_name
 
 TITLE: Final = "AUC and losses of an evaluation"

@@ -11,6 +11,7 @@ import pytest
 
 from discriminant import LinearDiscriminantAnalysis, Perceptron
 from discriminant.datasets import load, worked_example
+from discriminant.studio.learn_views import VIEWS
 
 # One page after the other, in the order of the tests: they go on from what was drawn and opened.
 pytestmark = pytest.mark.xdist_group("learn_page")
@@ -202,7 +203,7 @@ def test_an_address_holds_what_was_painted(plane):
 def test_two_tabs_do_not_mix_and_a_reload_loses_nothing(plane):
     plane.mouse.click(*place(plane, 2, 2))
     other = plane.context.new_page()
-    other.goto(plane.url)
+    other.goto(plane.url.split("?")[0] + "?view=model&points=blank")
     opened(other)
     assert sum(counts(other)) == 0
     plane.goto(plane.url.split("?")[0])
@@ -247,7 +248,7 @@ def test_two_columns_of_a_table_are_points(visit, studio):
     path = studio.folder / "points.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["first", "word", "second", "kind"], *rows])
-    with visit("/learn") as page:
+    with visit("/learn?view=model") as page:
         opened(page)
         page.get_by_label("or type a path on this machine").fill(str(path))
         page.keyboard.press("Enter")
@@ -290,3 +291,91 @@ def test_an_unknown_lesson_of_an_address_is_named(visit):
         opened(page)
         page.get_by_role("alert").filter(has_text="nonsense").wait_for()
         page.get_by_role("heading", name="Decision regions of a model").wait_for()
+
+
+def test_the_gallery_leads_to_every_lesson_and_back(visit):
+    with visit("/learn") as page:
+        page.get_by_role("heading", level=1, name="Learn linear classification").wait_for()
+        page.locator(".lesson-card svg").nth(len(VIEWS) - 1).wait_for()
+        page.get_by_role("link", name="The perceptron learns AND").wait_for()
+        page.get_by_role("link", name="Perceptron updates").click()
+        opened(page).get_by_role("heading", name="Perceptron updates").wait_for()
+        page.get_by_role("link", name="All lessons").click()
+        page.get_by_role("heading", name="Learn linear classification").wait_for()
+        assert page.locator(".rail").is_hidden()
+
+
+def test_board_and_steps_are_on_the_first_screen(visit):
+    with visit("/learn?view=perceptron") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        opened(page)
+        bottom = "(place => place.getBoundingClientRect().bottom)(document.querySelector('{}'))"
+        page.wait_for_function(f"{bottom.format('.plot')} <= 720")
+        assert page.evaluate(bottom.format(".transport")) < page.evaluate(bottom.format(".plot"))
+        assert page.evaluate("document.querySelector('.plot').offsetHeight") >= 300
+
+
+def test_formulas_and_answers_are_folded(visit):
+    with visit("/learn?view=perceptron") as page:
+        opened(page)
+        question, answer = VIEWS["perceptron"].prompts[0]
+        assert not page.get_by_text(question).is_visible()
+        page.get_by_text("Questions").click()
+        page.get_by_text(question).wait_for()
+        assert not page.get_by_text(answer).is_visible()
+        page.get_by_text("Answer", exact=True).first.click()
+        page.get_by_text(answer).wait_for()
+        page.get_by_text("Formulas").click()
+        page.locator("math").first.wait_for()
+
+
+def test_a_presentation_hides_the_controls_until_escape(visit):
+    with visit("/learn?view=perceptron") as page:
+        opened(page)
+        present = page.get_by_role("button", name="Present")
+        present.click()
+        page.locator(".rail").wait_for(state="hidden")
+        page.get_by_role("button", name="Play").wait_for()
+        assert present.get_attribute("aria-pressed") == "true"
+        page.keyboard.press("Escape")
+        page.locator(".rail").wait_for()
+
+
+def test_the_address_follows_and_opens_the_same(visit):
+    with visit("/learn?view=roc&points=crossed_normals") as page:
+        opened(page)
+        page.get_by_role("slider", name="Threshold t").focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url(re.compile("threshold=0.55"))
+        rate = fact(page, "True positive rate").inner_text()
+        other = page.context.new_page()
+        other.goto(page.url)
+        opened(other)
+        assert fact(other, "True positive rate").inner_text() == rate
+
+
+def test_one_vs_one_has_an_ambiguous_region_on_the_pinwheel(visit):
+    with visit("/learn?view=many") as page:
+        opened(page)
+        share = fact(page, "OneVsOne: ambiguous area")
+        share.wait_for()
+        assert float(share.inner_text().removesuffix(" %")) > 0.5
+        page.get_by_text("ambiguous: several classes").nth(1).wait_for()
+
+
+def test_the_sides_of_the_perceptron_are_those_of_its_predictions(visit):
+    with visit("/learn?view=perceptron&points=or") as page:
+        opened(page)
+        page.get_by_role("button", name="To the end").click()
+        page.wait_for_function(
+            "document.querySelector('.plot').data.some(t => t.name === 'side of 1' && t.x.length > 2)"
+        )
+        inside = page.evaluate(
+            """() => {
+              const {x, y} = document.querySelector('.plot').data.find(t => t.name === 'side of 1');
+              const box = new Path2D(x.map((v, i) => `${i ? 'L' : 'M'}${v} ${y[i]}`).join('') + 'Z');
+              const context = document.createElement('canvas').getContext('2d');
+              return [[0, 0], [0, 1], [1, 0], [1, 1]].map(([u, v]) => context.isPointInPath(box, u, v));
+            }"""
+        )
+        assert inside == [False, True, True, True]

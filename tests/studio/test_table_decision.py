@@ -69,8 +69,9 @@ def counts(page):
 
 def predict(page, path):
     page.get_by_role("tab", name="Predict").click()
+    page.locator(".narrow input[type=file]").set_input_files(path)
     with page.expect_download() as answered:
-        page.locator(".narrow input[type=file]").set_input_files(path)
+        page.get_by_role("button", name="Download predictions").click()
     with answered.value.path().open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -165,7 +166,7 @@ def test_a_new_file_clears_the_results_of_the_previous_one(compared, files):
     compared.get_by_role("tab", name="Predict").click()
     compared.set_input_files(".rail input[type=file]", files / "other.csv")
     compared.get_by_role("heading", name="Classification of “species”").wait_for()
-    assert compared.get_by_role("tab").all_inner_texts() == ["Data"]
+    assert compared.get_by_role("tab").all_inner_texts() == ["Data", "Columns"]
     assert compared.get_by_role("button", name="Download model file").is_disabled()
     compared.reload()
     compared.get_by_role("heading", name="Classification of “species”").wait_for()

@@ -179,8 +179,9 @@ def test_model_report_and_predictions_are_those_of_the_library(compared, files, 
         compared.get_by_role("button", name="Report").click()
     assert "Classification of “ill”" in written.value.path().read_text(encoding="utf-8")
     compared.get_by_role("tab", name="Predict").click()
+    compared.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
     with compared.expect_download() as answered:
-        compared.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
+        compared.get_by_role("button", name="Download predictions").click()
     with answered.value.path().open(encoding="utf-8") as file:
         answers = [row["prediction"] for row in csv.DictReader(file)]
     model, schema = load(tmp_path / "model.dsc"), Schema.from_dict(read_model_file(tmp_path / "model.dsc").schema)
@@ -198,8 +199,9 @@ def test_a_model_file_answers_a_table(visit, compared, files, tmp_path):
         page.get_by_role("region", name="Model summary").get_by_role("row", name="Target ill").wait_for()
         assert page.locator("img[src=x]").count() == 0
         page.get_by_role("tab", name="Predict").click()
+        page.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
         with page.expect_download() as answered:
-            page.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
+            page.get_by_role("button", name="Download predictions").click()
         with answered.value.path().open(encoding="utf-8") as file:
             answers = [row["prediction"] for row in csv.DictReader(file)]
         schema = Schema.from_dict(read_model_file(tmp_path / "model.dsc").schema)

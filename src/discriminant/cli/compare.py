@@ -84,8 +84,7 @@ def compare(
     if by is not None and report is None:
         raise ParameterError("--by COLUMN is for the report. Add --report FILE.")
     labelled = read_labelled(files_of(data), Roles(target, weights, groups, time), reading, common_coding(names))
-    if not json:
-        print_findings(labelled.training.findings)
+    print_findings(labelled.training.findings, quiet=json)
     classes = list(labelled.class_rows)
     order = options.read_order(ordered, classes)
     made, unsuited = models_for(labelled, names, read_settings(settings), order)

@@ -125,9 +125,9 @@ def print_message(message: str) -> None:
     typer.echo(visible_lines(message), err=True)
 
 
-def print_findings(findings: Iterable[Finding]) -> None:
+def print_findings(findings: Iterable[Finding], quiet: bool = False) -> None:
     """Write findings to standard error, grouped by kind if there are many."""
-    found = list(findings)
+    found = [] if quiet else list(findings)
     lines = finding_lines(found, rendered)
     grouped = " (--json lists all.)" if len(lines) < len({rendered(finding.message) for finding in found}) else ""
     for number, (severity, text) in enumerate(lines, start=1):

@@ -46,8 +46,7 @@ class CourseOptions(TrainingOptions):
         """The training data; their findings are printed."""
         check_output(self.output, self.overwrite, data)
         labelled = read_labelled(data, Roles(target, weights), self, coding)
-        if not self.json:
-            print_findings(labelled.training.findings)
+        print_findings(labelled.training.findings, quiet=self.json)
         return labelled
 
     def show(

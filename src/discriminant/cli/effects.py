@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .. import figures
 from ..errors import ParameterError
 from ..workflow.effects import VERBS, EffectQuestion, EffectRows, of_fitted, of_stored
 from ..workflow.stored import open_model
@@ -16,7 +17,7 @@ from ..workflow.validating import column_of
 from . import options
 from .console import print_findings
 from .options import TrainingOptions, command, option
-from .output import Page, check_output, facts, file_or_none, show, write_columns
+from .output import Page, check_output, facts, file_or_none, show, write_columns, write_figure
 from .validate import ModelOptions
 
 if TYPE_CHECKING:
@@ -120,7 +121,18 @@ def effects(
     check_output(file_or_none(output), overwrite, source, rows)
     check_output(figure, overwrite, source, rows)
     asked = question.question(kind)
-    population = _population(source, rows, Roles(target, weights), fitting, errors, reading, outcome, json)
+    roles = Roles(target, weights)
+    if source.lower().endswith(".dsc"):
+        population = _of_model_file(source, rows, roles, errors, reading, outcome)
+    elif rows is not None:
+        raise ParameterError(
+            "--rows applies to model files; effects of a table are averaged over its own rows. Leave it out."
+        )
+    else:
+        fitted = fitting.fitted([source], roles, reading)
+        print_findings(fitted.table.training.findings, quiet=json)
+        label = options.read_positive(outcome, list(fitted.table.class_rows))
+        population = of_fitted(fitted, errors.chosen(label, fitted.table))
     found = population.effects(asked)
     columns = {name: [v for one in found for v in one._columns()[name]] for name in found[0]._columns()}
     write_columns(columns, output)
@@ -133,42 +145,19 @@ def effects(
 
 def _draw(found: Sequence[Effects], path: str) -> None:
     """Draw the estimates of all columns in one figure."""
-    from dataclasses import replace
-
-    from ..figures import effects as effects_figure
-    from ..figures import write_html, write_image
-
     together = replace(found[0], rows=[row for one in found for row in one.rows])
-    (write_html if path.lower().endswith((".html", ".htm")) else write_image)(effects_figure(together), path)
+    write_figure(figures.effects(together), path)
 
 
-def _population(
-    source: str,
-    rows: str | None,
-    roles: Roles,
-    fitting: ModelOptions,
-    errors: ErrorOptions,
-    reading: TrainingOptions,
-    outcome: str | None,
-    json: bool,
+def _of_model_file(
+    path: str, rows: str | None, roles: Roles, errors: ErrorOptions, reading: TrainingOptions, outcome: str | None
 ) -> EffectRows:
-    """The model and the rows: of a table, or of a model file with a table."""
-    if source.lower().endswith(".dsc"):
-        stored = open_model(source)
-        if rows is None:
-            raise ParameterError(f"{source} is a model file, which contains no rows. Add --rows DATA.")
-        label = options.read_positive(outcome, stored.classes)
-        return of_stored(stored, reading, rows, roles, errors.chosen(label, None))
-    if rows is not None:
-        raise ParameterError(
-            "--rows applies to model files; effects of a table are averaged over its own rows. Leave it out."
-        )
-    fitted = fitting.fitted([source], roles, reading)
-    assert isinstance(fitted.labelled, LabelledTable)
-    if not json:
-        print_findings(fitted.labelled.training.findings)
-    label = options.read_positive(outcome, list(fitted.labelled.class_rows))
-    return of_fitted(fitted, errors.chosen(label, fitted.labelled))
+    """A stored model and the rows of another table."""
+    stored = open_model(path)
+    if rows is None:
+        raise ParameterError(f"{path} is a model file, which contains no rows. Add --rows DATA.")
+    label = options.read_positive(outcome, stored.classes)
+    return of_stored(stored, reading, rows, roles, errors.chosen(label, None))
 
 
 def _number(text: str) -> Any:

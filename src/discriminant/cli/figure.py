@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+import discriminant
+
+from .. import figures, solvers, theory
 from ..errors import InputError, ParameterError
 from ..results import suggestion
-from ..workflow.evaluating import cross_validated, evaluate_model, labelled_rows, outcome_probabilities
+from ..workflow.evaluating import calibrated_sets, labelled_rows, outcome_probabilities
 from ..workflow.models import ModelSpec, read_settings
 from ..workflow.stored import open_model
 from ..workflow.tables import Roles, read_labelled
@@ -21,7 +24,7 @@ from . import options
 from .console import print_findings
 from .evaluate import print_unlabelled
 from .options import CostTable, TrainingOptions, command, option, print_encoding
-from .output import check_output, facts, show
+from .output import check_output, facts, show, write_figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
 
     from ..arrays import Array, MatrixLike
     from ..estimators.coefficients import CoefficientTable
+    from ..estimators.prediction_sets import PredictionSets
     from ..evaluation import Evaluation
+    from ..validation.validated import Validation
 
 # The iterations that are drawn: gradient methods are shown before they converge.
 DRAWN_ITERATIONS: Final = 100
@@ -37,6 +42,8 @@ DRAWN_ITERATIONS: Final = 100
 DRAWN_IMAGES: Final = 20
 # The resamples of the figure of instability (Riley & Collins 2023 use 200 to 1,000).
 DRAWN_RESAMPLES: Final = 200
+# A risk-coverage curve is over all nominal coverages: this one only bounds the number of calibration rows from below.
+CALIBRATED_COVERAGE: Final = 0.5
 
 
 @dataclass
@@ -54,6 +61,7 @@ class Subject:
     positive: Hashable | None
     learned: BaseEstimator | CoefficientTable  #: the model, or the table of coefficients of its file
     groups: Array | None = None  #: the values of ``column`` for figures of groups
+    sets: PredictionSets | None = None  #: calibrated prediction sets, for their risk-coverage curve
 
     @property
     def fresh(self) -> BaseEstimator:
@@ -65,8 +73,10 @@ class Subject:
     def evaluation(self) -> Evaluation:
         """The evaluation of the model on held-out data: these rows, or by cross-validation."""
         if self.is_held_out:
-            return evaluate_model(self.model, self.X, self.y, self.costs, self.positive)
-        return cross_validated(self.fresh, self.X, self.y, self.costs, self.positive)
+            options = discriminant.EvaluationOptions(costs=self.costs, positive=self.positive)
+            return discriminant.evaluate(self.model, self.X, self.y, options=options)
+        asked: dict[str, Any] = {"keep": "posteriors", "costs": self.costs, "positive": self.positive}
+        return discriminant.cross_validate({"model": self.fresh}, self.X, self.y, **asked).evaluation("model")
 
     def outcome(self) -> tuple[Array, Array]:
         """Whether rows are of the positive class, and its probability on held-out rows."""
@@ -79,19 +89,17 @@ class Subject:
 
         from sklearn.exceptions import ConvergenceWarning
 
-        from ..solvers import IRLS, GradientDescent, StochasticGradient
-
         if self.name not in ("logistic", "lms"):
             raise ParameterError("Figures of solver paths need --model logistic or --model lms.")
-        solvers = {"gradient steps": GradientDescent(), "stochastic gradient": StochasticGradient(), "IRLS": IRLS()}
+        kinds = {"gradient steps": "GradientDescent", "stochastic gradient": "StochasticGradient", "IRLS": "IRLS"}
         if getattr(self.model, "loss", "") == "squared_sigmoid":
-            del solvers["IRLS"]  # IRLS needs a convex loss
+            del kinds["IRLS"]  # it needs a convex loss
         shared = {"trace": True, "max_iter": DRAWN_ITERATIONS, "random_state": 0}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return {
-                name: self.fresh.set_params(solver=solver, **shared).fit(self.X, self.y)
-                for name, solver in solvers.items()
+                name: self.fresh.set_params(solver=getattr(solvers, kind)(), **shared).fit(self.X, self.y)
+                for name, kind in kinds.items()
             }
 
     def measured(self, part: str) -> Any:
@@ -104,17 +112,13 @@ class Subject:
 
 
 Draw = Callable[[Subject], "Figure"]
-
-
-def _figure(name: str, *arguments: Any, **settings: Any) -> Figure:
-    from .. import figures
-
-    return getattr(figures, name)(*arguments, **settings)
+#: The parts of a subject that most figures show.
+_SUBJECT: Final = ("model", "X", "y")
 
 
 def _of(name: str, *parts: str, **settings: bool) -> Draw:
     """A figure of parts of the subject; by default of the model with its rows."""
-    return lambda subject: _figure(name, *(getattr(subject, part) for part in parts or ("model", "X", "y")), **settings)
+    return lambda subject: getattr(figures, name)(*(getattr(subject, part) for part in parts or _SUBJECT), **settings)
 
 
 def _of_models(name: str, models: Callable[[], dict[str, BaseEstimator]], takes_rows: bool = True) -> Draw:
@@ -122,85 +126,67 @@ def _of_models(name: str, models: Callable[[], dict[str, BaseEstimator]], takes_
 
     def draw(subject: Subject) -> Figure:
         fitted = {title: model.fit(subject.X, subject.y) for title, model in models().items()}
-        return _figure(name, fitted, *((subject.X, subject.y) if takes_rows else ()))
+        return getattr(figures, name)(fitted, *((subject.X, subject.y) if takes_rows else ()))
 
     return draw
 
 
 def _of_evaluation(name: str, part: str) -> Draw:
     """A figure of a part of the evaluation."""
-    return lambda subject: _figure(name, subject.measured(part))
+    return lambda subject: getattr(figures, name)(subject.measured(part))
 
 
 def _of_validation(name: str) -> Draw:
     """A figure of the result of the function with the same name."""
-
-    def draw(subject: Subject) -> Figure:
-        import discriminant
-
-        return _figure(name, getattr(discriminant, name)(subject.fresh, subject.X, subject.y))
-
-    return draw
+    return lambda subject: getattr(figures, name)(getattr(discriminant, name)(subject.fresh, subject.X, subject.y))
 
 
 def _projection_models() -> dict[str, BaseEstimator]:
-    from .. import FisherDiscriminant, MinimumDistance
-
-    return {"difference of means": MinimumDistance(), "Fisher": FisherDiscriminant()}
+    return {"difference of means": discriminant.MinimumDistance(), "Fisher": discriminant.FisherDiscriminant()}
 
 
 def _boundary_models() -> dict[str, BaseEstimator]:
-    from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression
-
     return {
-        "least squares": LeastSquaresClassifier(),
-        "LDA": LinearDiscriminantAnalysis(),
-        "logistic regression": LogisticRegression(alpha=0.001),
+        "least squares": discriminant.LeastSquaresClassifier(),
+        "LDA": discriminant.LinearDiscriminantAnalysis(),
+        "logistic regression": discriminant.LogisticRegression(alpha=0.001),
     }
 
 
 def _growth_models() -> dict[str, BaseEstimator]:
-    from .. import LogisticRegression
-    from ..solvers import IRLS
-
     return {
-        "maximum likelihood": LogisticRegression(solver=IRLS(), trace=True),
-        "Firth": LogisticRegression(firth=True),
+        "maximum likelihood": discriminant.LogisticRegression(solver=solvers.IRLS(), trace=True),
+        "Firth": discriminant.LogisticRegression(firth=True),
     }
 
 
 def _moving_boundary(subject: Subject) -> Figure:
-    from .. import Decision
-
     if subject.costs is None:
         raise ParameterError("moving-boundary shows the effect of costs on the boundary. Add --costs FILE.")
-    decisions = {"most probable class": Decision(), "minimum expected cost": Decision(subject.costs)}
-    return _figure("moving_boundary", subject.model, subject.X, subject.y, decisions)
+    by_cost = discriminant.Decision(subject.costs)
+    decisions = {"most probable class": discriminant.Decision(), "minimum expected cost": by_cost}
+    return figures.moving_boundary(subject.model, subject.X, subject.y, decisions)
 
 
 def _class_densities(subject: Subject) -> Figure:
-    from ..theory import class_gaussians, density_curves
-
     priors = dict(zip(subject.model.classes_.tolist(), subject.model.priors_.tolist(), strict=True))
-    return _figure("class_densities", density_curves(class_gaussians(subject.model), priors))
+    return figures.class_densities(theory.density_curves(theory.class_gaussians(subject.model), priors))
 
 
 def _regularisation_path(subject: Subject) -> Figure:
-    from .. import LogisticRegressionPath
-
-    return _figure("regularisation_path", LogisticRegressionPath().fit(subject.X, subject.y))
+    return figures.regularisation_path(discriminant.LogisticRegressionPath().fit(subject.X, subject.y))
 
 
 def _images(subject: Subject) -> Figure:
     n, X = min(len(subject.y), DRAWN_IMAGES), subject.X
     rows = X.block(0, n) if hasattr(X, "block") else X[:n]  # type: ignore[index]
-    return _figure("images", rows, subject.shape, subject.y[:n])
+    return figures.images(rows, subject.shape, subject.y[:n].tolist())
 
 
 def _effect(subject: Subject) -> Figure:
     if subject.column is None or not hasattr(subject.model, "effect"):
         raise ParameterError("effect draws one column of a logistic model. Add --column NAME and --model logistic.")
-    return _figure("effect", subject.model.effect(subject.column))
+    return figures.effect(subject.model.effect(subject.column))
 
 
 def _category_curves(subject: Subject) -> Figure:
@@ -208,68 +194,59 @@ def _category_curves(subject: Subject) -> Figure:
         raise ParameterError(
             "category-curves draws one column of an ordinal model. Add --column NAME and --model ordinal."
         )
-    return _figure("category_curves", subject.model.category_curves(subject.column))
+    return figures.category_curves(subject.model.category_curves(subject.column))
 
 
 def _smooth_calibration(subject: Subject) -> Figure:
-    from .. import calibration_curve
-
-    return _figure("smooth_calibration", {subject.name: calibration_curve(*subject.outcome())})
+    return figures.smooth_calibration({subject.name: discriminant.calibration_curve(*subject.outcome())})
 
 
 def _decision_curve(subject: Subject) -> Figure:
-    from .. import decision_curve
     from ..decision.costs import read_costs
 
     truth, p = subject.outcome()
     costs = None
     if subject.costs is not None:
         costs = read_costs(subject.costs).aligned(subject.model.classes_)[0]
-    return _figure("decision_curve", decision_curve(truth, {subject.name: p}, costs=costs))
+    return figures.decision_curve(discriminant.decision_curve(truth, {subject.name: p}, costs=costs))
+
+
+def _validated(subject: Subject, **more: Any) -> Validation:
+    """The internal validation with the resamples of figures."""
+    options = discriminant.ValidationOptions(resamples=DRAWN_RESAMPLES, inner_resamples=0, **more)
+    return discriminant.validate(subject.fresh, subject.X, subject.y, options)
 
 
 def _instability(subject: Subject) -> Figure:
-    from .. import ValidationOptions, validate
-
-    options = ValidationOptions(resamples=DRAWN_RESAMPLES, inner_resamples=0)
-    return _figure("instability", validate(subject.fresh, subject.X, subject.y, options).instability)
+    found = _validated(subject).instability
+    assert found is not None
+    return figures.instability(found)
 
 
 def _slopes(subject: Subject) -> Figure:
-    from ..effects import slopes
-
-    return _figure("effects", slopes(subject.model, subject.X, subject.column))
+    return figures.effects(discriminant.effects.slopes(subject.model, subject.X, subject.column))
 
 
 def _group_measures(subject: Subject) -> Figure:
     """Measures by the values of ``--column``: corrected for optimism, or on held-out rows."""
-    from .. import ValidationOptions, evaluate_by_group, validate
-
     if subject.groups is None:
         raise ParameterError("group-measures needs a column of groups. Add --column NAME.")
     name = subject.column or "group"
     if subject.is_held_out:
-        found = evaluate_by_group(subject.model, subject.X, subject.y, subject.groups, name=name)
-        return _figure("group_measures", found)
-    options = ValidationOptions(resamples=DRAWN_RESAMPLES, inner_resamples=0, by=subject.groups, by_name=name)
-    return _figure("group_measures", validate(subject.fresh, subject.X, subject.y, options).by_group)
+        found = discriminant.evaluate_by_group(subject.model, subject.X, subject.y, subject.groups, name=name)
+        return figures.group_measures(found)
+    of_training = _validated(subject, by=subject.groups, by_name=name).by_group
+    assert of_training is not None
+    return figures.group_measures(of_training)
 
 
 def _of_diagnostics(name: str) -> Draw:
     """A figure of the residuals of a logistic regression."""
-
-    def draw(subject: Subject) -> Figure:
-        from .. import diagnostics
-
-        return _figure(name, diagnostics(subject.model))
-
-    return draw
+    return lambda subject: getattr(figures, name)(discriminant.diagnostics(subject.model))
 
 
 def _comparison(subject: Subject) -> Figure:
-    from .. import compare
-
-    return _figure("comparison", compare(None, subject.X, subject.y))
+    return figures.comparison(discriminant.compare(None, subject.X, subject.y))
 
 
 def _calibration_curve(subject: Subject) -> Figure:
@@ -280,7 +257,7 @@ def _calibration_curve(subject: Subject) -> Figure:
             f"{subject.name} has no probabilities, so no calibration curve. Use a model with probabilities."
         )
     one = found.positive
-    return _figure("calibration_curve", found.calibration if one is None else {one: found.calibration[one]})
+    return figures.calibration_curve(found.calibration if one is None else {one: found.calibration[one]})
 
 
 def _cost_curve(subject: Subject) -> Figure:
@@ -289,14 +266,24 @@ def _cost_curve(subject: Subject) -> Figure:
     if hasattr(found, "keys"):
         labels = {str(label): label for label in found}
         found = found[labels.get(subject.column or "", next(iter(labels.values())))]
-    return _figure("cost_curve", found, costs=subject.costs)
+    return figures.cost_curve(found, costs=subject.costs)
+
+
+def _risk_coverage(subject: Subject) -> Figure:
+    """The curve of the largest posterior, and that of calibrated prediction sets."""
+    curves = {"largest posterior": subject.measured("risk_coverage")}
+    if subject.sets is not None:
+        curves["prediction sets"] = subject.sets.evaluate(subject.X, subject.y).risk_coverage
+    return figures.risk_coverage(curves)
 
 
 def _code_matrix(subject: Subject) -> Figure:
-    from .. import OneVsOne
-
-    model = subject.model if hasattr(subject.model, "codebook_") else OneVsOne(subject.fresh).fit(subject.X, subject.y)
-    return _figure("code_matrix", model.codebook_, model.classes_)
+    model = (
+        subject.model
+        if hasattr(subject.model, "codebook_")
+        else discriminant.OneVsOne(subject.fresh).fit(subject.X, subject.y)
+    )
+    return figures.code_matrix(model.codebook_, model.classes_)
 
 
 #: By name of the figure: the function that draws it, and its default model.
@@ -322,6 +309,7 @@ KINDS: dict[str, tuple[Draw, str]] = {
     "images": (_images, "lda"),
     "perceptron-trace": (_of("perceptron_trace"), "perceptron"),
     "dual-trace": (_of("dual_trace"), "perceptron"),
+    "support-vector-steps": (_of("support_vector_steps"), "svm"),
     "descent-trace": (_of("descent_trace", "model"), "logistic"),
     "likelihood-paths": (_of("likelihood_paths", "solved", "X", "y"), "logistic"),
     "boundary-paths": (_of("boundary_paths", "solved", "X", "y"), "logistic"),
@@ -337,7 +325,7 @@ KINDS: dict[str, tuple[Draw, str]] = {
     "group-measures": (_group_measures, "logistic"),
     "binned-residuals": (_of_diagnostics("binned_residuals"), "logistic"),
     "influence": (_of_diagnostics("influence"), "logistic"),
-    "risk-coverage": (_of_evaluation("risk_coverage", "risk_coverage"), "auto"),
+    "risk-coverage": (_risk_coverage, "auto"),
     "cost-curve": (_cost_curve, "auto"),
     "learning-curve": (_of_validation("learning_curve"), "lda"),
     "degree-curve": (_of_validation("degree_curve"), "ridge"),
@@ -370,6 +358,7 @@ class FigureOptions:
     positive: options.Positive = None
     column: Annotated[str | None, option("NAME", "Column for effect, effects and groups; class for cost-curve.")] = None
     shape: Annotated[str, option("ROWSxCOLUMNS", "Shape of images.")] = "20x20"
+    calibration: options.CalibrationRows = None
 
     def subject(self, model: BaseEstimator, rows: tuple[MatrixLike, Array], name: str, is_held_out: bool) -> Subject:
         """A fitted model with rows and these options."""
@@ -382,6 +371,8 @@ class FigureOptions:
 
     def fitted(self, data: str, kind: str, reading: TrainingOptions) -> Subject:
         """A model fitted to a table."""
+        if self.calibration is not None:
+            raise ParameterError("--calibration needs a model file, not a table. Fit the model first, and give --rows.")
         given = read_settings(self.settings)
         if kind in _TRACED:
             given = {"trace": "true", **given}
@@ -410,8 +401,11 @@ class FigureOptions:
             print_encoding(stored)
         elif kind not in _WITHOUT_ROWS:
             raise InputError(f"{kind} needs labelled rows for {path}. Add --rows DATA.")
+        sets = None
+        if self.calibration is not None:
+            sets = calibrated_sets(stored, stored.table(reading, self.calibration), CALIBRATED_COVERAGE)
         subject = self.subject(stored.model, rows, stored.name, True)
-        return replace(subject, learned=stored.coefficients or stored.model, groups=groups)
+        return replace(subject, learned=stored.coefficients or stored.model, groups=groups, sets=sets)
 
 
 def _listed_kinds() -> str:
@@ -443,25 +437,25 @@ def figure(
       discriminant figure perceptron-trace data.csv -t y -o steps.html
       discriminant figure loss-curves -o losses.png
     """
-    from ..figures import alt_text, write_html, write_image
-
-    check_output(output, overwrite, source, asked.rows, asked.costs)
+    check_output(output, overwrite, source, asked.rows, asked.costs, asked.calibration)
     if kind not in KINDS and kind not in _ALONE:
         known = (*KINDS, *_ALONE)
         raise ParameterError(f"There is no figure {kind!r}.{suggestion(kind, known)} Known: {', '.join(known)}.")
+    if asked.calibration is not None and kind != "risk-coverage":
+        raise ParameterError(f"--calibration does not apply to {kind}, only to risk-coverage. Leave it out.")
     if asked.positive is not None and kind not in _OF_POSITIVE_CLASS:
         raise ParameterError(
             f"--positive does not apply to {kind}, only to {', '.join(_OF_POSITIVE_CLASS)}. Leave it out."
         )
     if kind in _ALONE:
-        made = _figure("loss_curves")
+        made = figures.loss_curves()
     elif source is None:
         raise ParameterError(f"{kind} needs a table or a model file. Add its name, and -t COLUMN for a table.")
     else:
         load = asked.stored if source.lower().endswith(".dsc") else asked.fitted
         made = KINDS[kind][0](load(source, kind, reading))
-    (write_html if output.lower().endswith((".html", ".htm")) else write_image)(made, output)
-    values = {"figure": kind, "file": output, "shows": alt_text(made)}
+    write_figure(made, output)
+    values = {"figure": kind, "file": output, "shows": figures.alt_text(made)}
     show(values, lambda found: [facts({"Figure": found["shows"], "Output": found["file"]})], json)
 
 

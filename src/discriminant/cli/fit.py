@@ -78,8 +78,7 @@ def fit(
     name = model or ("ordinal" if ordered is not None else "auto" if formula is None else "logistic")
     spec = ModelSpec(name, read_settings(settings), multiclass)
     labelled = training_table(files_of(data), Roles(target, weights, groups), reading, scale, spec, formula)
-    if not json:
-        print_findings(labelled.training.findings)
+    print_findings(labelled.training.findings, quiet=json)
     spec = options.with_order(spec, ordered, list(labelled.class_rows))
     fitted = fit_model(spec.new(labelled), name, labelled)
     learned = learned_values(fitted.model, labelled.schema) | requested_tests(fitted, term_tests, hypotheses)

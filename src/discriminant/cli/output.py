@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from .. import figures
 from ..errors import ParameterError
 from ..files import check_target, whole_file
 from ..results import jsonable, visible
@@ -18,6 +19,7 @@ from .console import rendered, visible_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from plotly.graph_objects import Figure
     from rich.console import RenderableType
     from typing_extensions import Buffer
 
@@ -160,6 +162,11 @@ def table_writer(output: str | None, formulas: str) -> Iterator[Write]:
             for writer in opened:
                 writer.close()
     sys.stdout.flush()
+
+
+def write_figure(made: Figure, path: str) -> None:
+    """Write a figure as a page or an image, by the extension of the file."""
+    (figures.write_html if path.lower().endswith((".html", ".htm")) else figures.write_image)(made, path)
 
 
 def _writers() -> dict[str, Callable[[Sink, pa.Schema], Any]]:

@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DegenerateDataError, InputError, ParameterError, Setting
-from ..workflow.models import read_settings, with_settings
+from ..errors import DegenerateDataError, ParameterError
 from ..workflow.tables import name_value_pairs
 from . import options
-from .console import command_line, print_findings, print_message, rendered
-from .options import Command, application, command, flag, option, read_costs, read_priors
+from .console import command_line, print_message, rendered
+from .options import Command, application, command, flag, option
 from .output import Page, Values, check_output, facts, shortened, show
+from .raster_options import AREAS_PANEL, AreaOptions, ImageOptions, MapOptions, TrainingSource, print_image_findings
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
-    from .. import raster
-    from ..raster import (
-        AreaGroups,
-        Areas,
-        Band,
-        ClassMap,
-        ClassSeparability,
-        HeldOutAccuracy,
-        Image,
-        LabelImage,
-        Legend,
-        MapAssessment,
-        MapRule,
-        Samples,
-    )
+    from ..raster import ClassMap, ClassSeparability, HeldOutAccuracy, Legend, Samples, SmoothingChoice
 
 _EPILOG = """
 Examples:
@@ -54,209 +37,10 @@ MapPath = Annotated[str, typer.Argument(metavar="MAP", help="Class map (.tif).")
 Names = Annotated[
     list[str] | None, option("VALUE=CLASS", "Class of a number or colour (#rrggbb); repeatable.", "--name")
 ]
-_IMAGE, _AREAS, _MAP = "Image", "Areas", "Map"
-_BANDS = Setting("bands")
 _UNWEIGHTED = (
     "Counts of reference pixels, not weighted by area. For points of raster sample-design, --stratified estimates the "
     "accuracy of the whole map."
 )
-
-
-@dataclass(frozen=True)
-class ImageOptions:
-    """How an image is read."""
-
-    bands: Annotated[
-        str | None, option("BAND,...", "Bands by number or name: 1,2,4 or 1-4.  [default: all but alpha]", panel=_IMAGE)
-    ] = None
-    crs: Annotated[
-        str | None, option("EPSG:N", "Coordinate system, if missing or wrong in the file.", panel=_IMAGE)
-    ] = None
-    nodata: Annotated[float | None, option("VALUE", "Nodata value, if missing in the file.", panel=_IMAGE)] = None
-
-    def open(self, images: list[str]) -> Image:
-        """Open the image."""
-        from ..raster import open_image
-
-        return open_image(images, self.bands, self.crs, self.nodata)
-
-
-@dataclass(frozen=True)
-class AreaOptions:
-    """How areas are read."""
-
-    class_field: Annotated[str | None, option("FIELD", "Field with the class of an area.", "--class-field", "-c")] = (
-        None
-    )
-    layer: Annotated[str | None, option("NAME", "Layer of the areas.", panel=_AREAS)] = None
-    areas_crs: Annotated[
-        str | None, option("EPSG:N", "Coordinate system of the areas, if missing or wrong in the file.", panel=_AREAS)
-    ] = None
-    name: Annotated[
-        list[str] | None,
-        option("VALUE=CLASS", "Class of a number or colour (#rrggbb); repeatable.", "--name", panel=_AREAS),
-    ] = None
-
-    @property
-    def is_given(self) -> bool:
-        """Whether an option for areas was given."""
-        return bool(self.class_field or self.layer or self.areas_crs or self.name)
-
-    def open(self, path: str, uses_names: bool = True) -> Areas | LabelImage:
-        """Open a file of areas; ``uses_names`` if ``--name`` is for its values."""
-        from ..raster import open_areas
-
-        names = name_value_pairs("--name", self.name or ()) if uses_names else {}
-        return open_areas(path, self.class_field, self.layer, self.areas_crs, names or None)
-
-
-@dataclass(frozen=True)
-class TrainingSource(AreaOptions):
-    """The training data of the model of a map, or its model file."""
-
-    areas: Annotated[str | None, option("FILE", "Training areas: polygons, points or an image of classes.")] = None
-    samples: Annotated[str | None, option("FILE", "Samples written by raster samples, instead of --areas.")] = None
-    model_file: Annotated[str | None, option("FILE", "Model file written by --save-model, instead of --areas.")] = None
-    model: Annotated[
-        str, option("NAME", "auto, maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.")
-    ] = "auto"
-    settings: options.Settings = None
-    priors: Annotated[str | None, option("A=0.3,B=0.7", "Class priors in the mapped region.")] = None
-
-    def trained(self, image: Image, group_distance: float | None) -> TrainedModel:
-        """The model, fitted or read from its file."""
-        given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
-        if given != 1:
-            raise ParameterError(f"Training data: give exactly one of --areas, --samples, --model-file; got {given}.")
-        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image, group_distance)
-
-    def _fitted(self, image: Image, group_distance: float | None) -> TrainedModel:
-        from ..raster import area_groups, draw_samples, fit_image_model, image_model, load_samples
-
-        if self.samples is None:
-            assert self.areas is not None
-            samples = draw_samples(image, self.open(self.areas), n_jobs=-1)
-        elif self.is_given:
-            raise ParameterError(
-                "--class-field, --layer, --areas-crs and --name apply to --areas, not to --samples. Leave them out."
-            )
-        else:
-            samples = load_samples(self.samples)
-        classes = samples.classes.tolist()
-        model = image_model(self.model, classes, read_priors(self.priors, classes))
-        with_settings(model, self.model, read_settings(self.settings or []), classes)
-        _print_findings(image, samples)
-        groups = area_groups(samples, group_distance=group_distance)
-        try:
-            fit_image_model(model, samples, groups)
-        except DegenerateDataError as error:
-            raise DegenerateDataError(*error.parts, " The columns are bands; select them with ", _BANDS, ".") from error
-        return TrainedModel(model, self.model, samples.bands, samples.training, samples, groups)
-
-    def _from_file(self, path: str) -> TrainedModel:
-        from ..raster.bands import stored_bands
-        from ..storage.model_file import read_model_file
-
-        if self.is_given or self.priors is not None or self.settings:
-            raise ParameterError(
-                "--class-field, --layer, --areas-crs, --name, --priors and --set apply to training, but --model-file "
-                "is a fitted model. Leave them out."
-            )
-        file = read_model_file(path)
-        bands = file.metadata.get("bands")
-        if bands is None:
-            raise InputError(
-                f"{path} is not a model of an image: it has no bands. Save one with discriminant raster classify "
-                "--save-model."
-            )
-        name, training = str(file.metadata.get("name")), file.metadata.get("training")
-        return TrainedModel(file.model, name, stored_bands(bands, path), training, None)
-
-
-@dataclass(frozen=True)
-class TrainedModel:
-    """A fitted model, its bands, and its training samples, if known."""
-
-    model: BaseEstimator
-    name: str
-    bands: Sequence[Band]
-    training: dict[str, Any] | None
-    samples: Samples | None
-    groups: AreaGroups | None = None
-
-    def rule(self, making: MapOptions) -> MapRule:
-        """The rule that assigns classes to pixels."""
-        from ..decision import Decision
-        from ..raster import MapRule
-
-        if making.costs is None and making.reject_cost is None:
-            return MapRule(None, making.reject)
-        costs = read_costs(making.costs, self.model.classes_.tolist())
-        return MapRule(Decision(costs, reject_cost=making.reject_cost), making.reject)
-
-    def held_out(self, rule: MapRule) -> HeldOutAccuracy | None:
-        """The accuracy on held-out areas; None, with a note, if it cannot be estimated."""
-        from ..errors import DiscriminantError
-        from ..raster import held_out_accuracy
-
-        if self.samples is None:
-            return None
-        try:
-            return held_out_accuracy(self.model, self.samples, groups=self.groups, rule=rule)
-        except DiscriminantError as error:
-            print_message(f"Note: Accuracy on held-out areas not available. {rendered(error)}")
-            return None
-
-    def save(self, path: str) -> None:
-        """Write the model with its bands."""
-        from ..results import jsonable
-        from ..storage.model_file import save
-
-        save(self.model, path, training=self.training, bands=jsonable(self.bands), name=self.name)
-
-
-@dataclass(frozen=True)
-class MapOptions:
-    """How pixels are classified, and what is written."""
-
-    reject: Annotated[
-        float | None,
-        option("SHARE", "Reject pixels outside the region holding this share of their class, e.g. 0.99.", panel=_MAP),
-    ] = None
-    reject_cost: Annotated[
-        float | None, option("COST", "Cost of the reject option; rejected pixels have no class.", panel=_MAP)
-    ] = None
-    costs: Annotated[
-        str | None, option("FILE", "Cost table: true classes in rows, decisions in columns.", panel=_MAP)
-    ] = None
-    colour: Annotated[
-        list[str] | None, option("CLASS=#RRGGBB", "Colour of a class on the map; repeatable.", panel=_MAP)
-    ] = None
-    probability: Annotated[
-        str | None, option("FILE", "Probability of the most probable class (.tif).", panel=options.OUTPUT)
-    ] = None
-    probabilities: Annotated[
-        str | None, option("FILE", "Probability of each class, one band each (.tif).", panel=options.OUTPUT)
-    ] = None
-    probability_type: Annotated[
-        str, option("TYPE", "percent (integers) or float32 (0 to 1).", panel=options.OUTPUT)
-    ] = "percent"
-    overviews: Annotated[bool, flag("Add overviews, for large maps.", "--overviews", panel=options.OUTPUT)] = False
-
-    def written(self, training: dict[str, Any] | None, overwrite: bool) -> raster.MapOptions:
-        """What `classify_image` writes."""
-        from .. import raster
-
-        return raster.MapOptions(
-            probability=self.probability,
-            probabilities=self.probabilities,
-            probability_type=self.probability_type,
-            colours=name_value_pairs("--colour", self.colour or ()),
-            overviews=self.overviews,
-            overwrite=overwrite,
-            training=training,
-            progress=None,
-        )
 
 
 @app.command(cls=Command)
@@ -289,7 +73,7 @@ def samples(
     with picture.open(images) as image:
         drawn = draw_samples(image, reading.open(areas), n_jobs=-1)
         found = _separability(drawn)
-        _print_findings(drawn, found)
+        print_image_findings(drawn, found)
         if output is not None:
             save_samples(drawn, output)
         if report is not None:
@@ -310,14 +94,14 @@ def classify(
     making: MapOptions,
     save_model: Annotated[str | None, option("FILE", "Model file (.dsc).", panel=options.OUTPUT)] = None,
     validate: Annotated[
-        bool, typer.Option(help="Estimate the accuracy on held-out areas.", rich_help_panel=_AREAS)
+        bool, typer.Option(help="Estimate the accuracy on held-out areas.", rich_help_panel=AREAS_PANEL)
     ] = True,
     group_distance: Annotated[
         float | None,
         option(
             "METRES",
             "Areas closer than this are held out together.  [default: correlation length of pixels]",
-            panel=_AREAS,
+            panel=AREAS_PANEL,
         ),
     ] = None,
     report: options.Report = None,
@@ -335,6 +119,9 @@ def classify(
       discriminant raster classify image.tif --areas areas.gpkg -c cover --reject 0.99 --probability p.tif -o map.tif
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
+      discriminant raster classify image.tif --areas areas.gpkg -c cover --smoothing bayes --min-pixels 10 -o map.tif
+      discriminant raster classify b*.tif --mask SCL.tif --mask-values sentinel2-scl --areas areas.gpkg -o map.tif
+      discriminant raster classify image.tif --areas areas.gpkg -c crop --macro wheat=crop --macro maize=crop -o map.tif
     """
     from ..raster import bands_like, classify_image
 
@@ -344,10 +131,13 @@ def classify(
         trained = source.trained(given, group_distance)
         image = bands_like(trained.bands, given)
         if image is not given or trained.samples is None:
-            _print_findings(image)
+            print_image_findings(image)
         rule, written = trained.rule(making), making.written(trained.training, overwrite)
+        smoothing = trained.smoothing(image, making, rule)
+        if smoothing is not None and rule.smoothing is None:
+            rule = replace(rule, smoothing=smoothing.chosen)
         made = classify_image(trained.model, image, output, rule, written, trained.bands)
-        held_out = trained.held_out(rule) if validate else None
+        held_out = None if not validate else trained.held_out(rule) if smoothing is None else smoothing.accuracy
         if save_model is not None:
             trained.save(save_model)
         if report is not None:
@@ -355,11 +145,13 @@ def classify(
 
             found = None if trained.samples is None else _separability(trained.samples)
             parts = RasterReport(
-                image, trained.samples, found, made.path, trained.model, held_out, command=command_line()
-            )
+                image, trained.samples, found, made.path, trained.model, held_out, command=command_line(),
+                smoothing=smoothing,
+            )  # fmt: skip
             write_raster_report(report, parts)
     values = {**made.to_dict(), "model": trained.name, "model_file": save_model, "report": report}
-    show({**values, "held_out_areas": held_out}, lambda shown: _map_page(made, held_out, shown), json)
+    values |= {"held_out_areas": held_out, "smoothing": smoothing}
+    show(values, lambda shown: _map_page(made, held_out, smoothing, shown), json)
 
 
 @app.command(cls=Command)
@@ -398,7 +190,7 @@ def accuracy(
         given = None if legend is not None and is_image_name(reference) else reading.name
         found = assess_map(image, truth, None, _names(legend, given), others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
-    _print_findings(found)
+    print_image_findings(found)
     unit = "pixels" if found.hectares is None else "hectares"
     if report is not None:
         from ..report.raster_page import RasterReport, write_raster_report
@@ -474,27 +266,26 @@ def _separability(drawn: Samples) -> ClassSeparability | None:
         return None
 
 
-def _print_findings(*results: Image | Samples | ClassSeparability | MapAssessment | None) -> None:
-    """Write the findings of several results to standard error."""
-    print_findings(finding for result in results if result is not None for finding in result.findings)
-
-
 def _samples_page(drawn: Samples, found: ClassSeparability | None, values: Values) -> Page:
     size = {"Pixels": f"{drawn.n_pixels:,}", "Classes": str(len(drawn.classes)), "Bands": str(len(drawn.bands))}
     distances = [] if found is None else [str(found)]
     return [facts(size), str(drawn.statistics), *distances, *_outputs(Output=values["file"], Report=values["report"])]
 
 
-def _map_page(made: ClassMap, held_out: HeldOutAccuracy | None, values: Values) -> Page:
+def _map_page(
+    made: ClassMap, held_out: HeldOutAccuracy | None, smoothing: SmoothingChoice | None, values: Values
+) -> Page:
     columns = made.written
     size = {
         "Model": values["model"],
         "Classified pixels": f"{sum(made.pixels.values()):,}",
         "Nodata pixels": f"{made.n_nodata:,}",
+        **({"Masked pixels": f"{made.n_masked:,}"} if made.n_masked else {}),
     }
     return [
         facts(size),
         *shortened("Map classes", list(columns), list(zip(*columns.values(), strict=True))),
+        *([] if smoothing is None else [f"Smoothing\n{smoothing}"]),
         *([] if held_out is None else [f"Accuracy on held-out training areas\n{held_out}"]),
         "Pixel counts are biased estimates of areas: estimate areas with raster sample-design and raster accuracy.",
         *_outputs(Output=", ".join(map(str, made.files)), Report=values["report"]),

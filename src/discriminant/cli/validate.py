@@ -11,12 +11,12 @@ from ..results import number
 from ..workflow.fitting import FittedModel
 from ..workflow.fitting import fit as fit_model
 from ..workflow.models import ModelSpec, read_settings
-from ..workflow.tables import LabelledTable, Roles, read_labelled, severest_first
-from ..workflow.validating import ListedRow, diagnose, influential_rows, unstable_rows, validate_model
+from ..workflow.tables import Roles, read_labelled, severest_first
+from ..workflow.validating import ListedRow, listed_rows, validate_model
 from . import options
 from .console import command_line, print_findings
 from .options import TrainingOptions, command, files_of, option
-from .output import Page, check_output, facts, grid, show
+from .output import Page, check_output, facts, file_or_none, grid, show, write_columns
 
 if TYPE_CHECKING:
     from ..validation.optimism import ValidationOptions
@@ -109,11 +109,11 @@ def validate(
     """
     check_output(report, overwrite, *data)
     fitted = fitting.fitted(data, Roles(target, weights, groups), reading)
-    labelled = _in_memory(fitted)
-    if not json:
-        print_findings(labelled.training.findings)
+    labelled = fitted.table
+    print_findings(labelled.training.findings, quiet=json)
     found = validate_model(fitted, resampling.chosen(len(labelled.class_rows)), by)
-    unstable = unstable_rows(found, labelled)
+    unstable = [] if found.instability is None else found.instability.least_stable()
+    listed = listed_rows(unstable, labelled, ("probability", "low", "high", "changed"))
     if report is not None:
         from ..workflow.reporting import write_validation_report
 
@@ -122,12 +122,12 @@ def validate(
         **labelled.source,
         "name": fitted.name,
         **found.to_dict(),
-        "least_stable": unstable,
+        "least_stable": listed,
         "findings": severest_first(labelled.training.findings),
         "report": report,
     }
     head = {"Model": fitted.name, "Data": f"{labelled.source['data']} ({labelled.n_rows:,} rows)"}
-    page: Page = [facts(head), str(found), *_listed("Least stable predictions", unstable)]
+    page: Page = [facts(head), str(found), *_listed("Least stable predictions", listed)]
     show(values, lambda _: [*page, *([facts({"Report": report})] if report else [])], json)
 
 
@@ -152,15 +152,15 @@ def diagnostics(
       discriminant diagnostics data.csv --formula "y ~ age + C(race)" -o residuals.csv
       discriminant diagnostics data.csv -t y --set firth=true
     """
-    from .output import file_or_none, write_columns
+    from ..estimators.diagnostics import diagnostics as diagnose
 
     check_output(file_or_none(output), overwrite, *data)
     fitted = ModelOptions("logistic", settings, formula).fitted(data, Roles(target, weights), reading)
-    labelled = _in_memory(fitted)
-    if not json:
-        print_findings(labelled.training.findings)
-    found = diagnose(fitted)
-    influential = influential_rows(found, labelled)
+    labelled = fitted.table
+    print_findings(labelled.training.findings, quiet=json)
+    found = diagnose(fitted.model)
+    shown = ("probability", "pearson", "deviance", "leverage", "cooks")
+    influential = listed_rows(found.most_influential(), labelled, shown)
     write_columns({"row": labelled.training.row_numbers.tolist(), **found._columns()}, output)
     values = {
         **labelled.source,
@@ -172,12 +172,7 @@ def diagnostics(
     }
     head = {"Model": fitted.name, "Data": f"{labelled.source['data']} ({labelled.n_rows:,} rows)"}
     page: Page = [facts(head), found.tables(), *_listed("Most influential rows", influential)]
-    show(values, lambda shown: [*page, *([facts({"Output": shown["file"]})] if output else [])], json)
-
-
-def _in_memory(fitted: FittedModel) -> LabelledTable:
-    assert isinstance(fitted.labelled, LabelledTable)
-    return fitted.labelled
+    show(values, lambda _: [*page, *([facts({"Output": output})] if output else [])], json)
 
 
 def _listed(title: str, rows: Sequence[ListedRow]) -> Page:

@@ -8,6 +8,7 @@ from .blocks import (
     fold_of_rows,
     is_sparse,
     largest_of_columns,
+    random_words,
     rows_of_width,
     stratified_subsample,
 )
@@ -38,6 +39,7 @@ from .labels import (
     same_length,
     sorted_classes,
     unknown_label,
+    without_repeats,
 )
 from .mixed import DISTRIBUTIONS, MixedBlock, MixedRows, MixedView, as_table, column_distributions
 from .rows import (

@@ -71,11 +71,15 @@ def stratified_subsample(n_rows: int, step: int) -> Array:
 def fold_of_rows(first: int, count: int, n_folds: int) -> Array:
     """The folds of ``count`` consecutive rows: a fixed pseudo-random function of the row index."""
     row = np.arange(first, first + count, dtype=np.int64)
-    # The mixing steps of SplitMix64.
-    mixed = (row // n_folds).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (row + ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(33)).astype(np.int64)) % n_folds
+    return (row + (random_words(row // n_folds) >> np.uint64(33)).astype(np.int64)) % n_folds
+
+
+def random_words(numbers: Array) -> Array:
+    """A pseudo-random word of 64 bits for each number (SplitMix64; Steele, Lea & Flood 2014)."""
+    word = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(word ^ (word >> np.uint64(31)))
 
 
 def rows_of_width(n_columns: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, LabelsLike
 from ..errors import InputError, LabelError, ParameterError, Part, Setting
-from ..results import plain, shown
+from ..results import plain, quoted, shown
 
 #: Integer labels within this range are encoded by a look-up table, others by sorting.
 MAX_TABLE_RANGE: Final = 1 << 20
@@ -60,12 +60,24 @@ def check_order(given: Any) -> None:
         raise ParameterError(Setting("classes_order"), f" must be a list of classes, got {given!r}.")
 
 
-def _checked_order(given: Any, known: dict[Any, int]) -> list[Any]:
+def without_repeats(given: Iterable[Hashable]) -> list[Any]:
+    """An order of classes as a list; raises an error if it has a class twice."""
     order = [plain(label) for label in given]
     twice = [label for label in order if order.count(label) > 1]
     if twice:
         raise ParameterError(Setting("classes_order"), f" has class {shown(twice[0])} twice. List each class once.")
+    return order
+
+
+def _checked_order(given: Any, known: dict[Any, int]) -> list[Any]:
+    order = without_repeats(given)
     absent = [label for label in order if label not in known]
+    if absent == order and all(isinstance(label, int) for label in known):
+        raise LabelError(
+            f"None of the classes {quoted(order)} has rows: y has the integers {quoted(known)}. If scikit-learn's "
+            "cross_val_predict encoded the labels, use discriminant.cross_validate, or encode them from the lowest to "
+            "the highest class and leave out ", Setting("classes_order"), ".",
+        )  # fmt: skip
     if absent:
         raise LabelError(f"Class {shown(absent[0])} has no rows. Leave it out of ", Setting("classes_order"), ".")
     return order

@@ -1,16 +1,17 @@
 """Every dataset and worked example, and where it is defined."""
 
 from .catalogue import WorkedExample, load, names, worked_example, worked_examples
-from .letters import characters
 from .scenes import Scene, scene
 from .tables import (
     Dataset,
     avocado_weights,
     avocados,
+    characters,
     crossed_normals,
     curved,
     far_rows,
     logic_gate,
+    pinwheel,
     six_rows,
     three_in_a_row,
     titanic,
@@ -32,6 +33,7 @@ __all__ = [
     "load",
     "logic_gate",
     "names",
+    "pinwheel",
     "scene",
     "six_rows",
     "three_in_a_row",

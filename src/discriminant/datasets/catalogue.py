@@ -16,8 +16,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..results import Result, listed, suggestion
 from . import tables
-from .letters import characters
-from .tables import Dataset
+from .tables import Dataset, characters
 
 _MAKERS: dict[str, Callable[[], Dataset]] = {
     "avocados": tables.avocados,
@@ -29,6 +28,7 @@ _MAKERS: dict[str, Callable[[], Dataset]] = {
     "crossed_normals": tables.crossed_normals,
     "three_in_a_row": tables.three_in_a_row,
     "triangle": tables.triangle,
+    "pinwheel": tables.pinwheel,
     "far_rows": tables.far_rows,
     "curved": tables.curved,
     "avocado_weights": tables.avocado_weights,

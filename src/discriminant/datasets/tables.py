@@ -3,15 +3,20 @@
 Data that the notes show in pictures only (avocado prices, classes in a row, elongated classes, outlying rows) are drawn
 from normal distributions by a seeded generator. The densities come with the rows, so that estimates can be compared
 with the truth.
+
+Ten letters are images of 20 x 20 pixels, the number of photocells of the first perceptron. Each is a grid of 5 x 7
+strokes that a seeded generator scales, shifts, slants and adds noise to.
 """
 
 from __future__ import annotations
 
 import csv
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -86,25 +91,33 @@ class Dataset(Result):
         return "\n".join(lines)
 
 
-_DRAWN = "drawn by this package from the normal distributions that come with it"
-_Drawn = tuple[dict[str, Array], Array, str, dict[Any, Gaussian], dict[Any, float]]
+_DRAWN: Final = "drawn by this package from the normal distributions that come with it"
 
 
-def _drawn(
-    target: str, columns: list[str], distributions: dict[str, Gaussian], counts: list[int], random_state: RandomSeed
-) -> _Drawn:
-    """Rows of each class drawn from its distribution: columns, classes, target, distributions and priors."""
-    rng = np.random.default_rng(random_state)
-    draws = zip(distributions.values(), counts, strict=True)
-    X = np.concatenate([rng.multivariate_normal(law.mean, law.covariance, n) for law, n in draws])
-    y = np.repeat(np.array(list(distributions)), counts)
-    priors = {label: n / sum(counts) for label, n in zip(distributions, counts, strict=True)}
-    return dict(zip(columns, X.T, strict=True)), y, target, distributions, priors
+@cache
+def _descriptions() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((files(__package__) / "descriptions.toml").read_text(encoding="utf-8"))
 
 
-def _equal_counts(n: int, n_classes: int) -> list[int]:
-    """Rows of each class of equal size, the first class with the remainder."""
-    return [n - (n_classes - 1) * (n // n_classes), *[n // n_classes] * (n_classes - 1)]
+def described(name: str, data: Mapping[str, Array], y: Array, **known: Any) -> Dataset:
+    """A dataset with the description of its name."""
+    texts = _descriptions()[name]
+    source, target = texts.get("source", _DRAWN), texts.get("target", "class")
+    return Dataset(name, texts["title"], texts["description"], source, data, y, target, **known)
+
+
+def _drawn(name: str, n: int, least: int, random_state: RandomSeed) -> Dataset:
+    """A dataset of rows drawn from the distribution of each class."""
+    check_integer("n", n, least)
+    texts, rng = _descriptions()[name], np.random.default_rng(random_state)
+    laws = {label: Gaussian(**law) for label, law in texts["laws"].items()}
+    others = [round(texts["second_share"] * n)] if "second_share" in texts else [n // len(laws)] * (len(laws) - 1)
+    counts = [n - sum(others), *others]
+    draws = zip(laws.values(), counts, strict=True)
+    X = np.concatenate([rng.multivariate_normal(law.mean, law.covariance, rows) for law, rows in draws])
+    priors = {label: rows / n for label, rows in zip(laws, counts, strict=True)}
+    data = dict(zip(texts["columns"], X.T, strict=True))
+    return described(name, data, np.repeat(np.array(list(laws)), counts), distributions=laws, priors=priors)
 
 
 def avocados(n: int = 500, random_state: RandomSeed = 0) -> Dataset:
@@ -134,16 +147,7 @@ def avocados(n: int = 500, random_state: RandomSeed = 0) -> Dataset:
     A row is an avocado, its price in dollars. No threshold on the price separates the kinds.
     Source: drawn by this package from the normal distributions that come with it
     """
-    check_integer("n", n, 5)
-    laws = {"ordinary": Gaussian([1.16], [[0.26**2]]), "organic": Gaussian([1.65], [[0.36**2]])}
-    organic = round(0.4 * n)
-    return Dataset(
-        "avocados",
-        "Prices of avocados",
-        "A row is an avocado, its price in dollars. No threshold on the price separates the kinds.",
-        _DRAWN,
-        *_drawn("kind", ["price"], laws, [n - organic, organic], random_state),
-    )
+    return _drawn("avocados", n, 5, random_state)
 
 
 def avocado_weights(n: int = 500, random_state: RandomSeed = 0) -> Dataset:
@@ -173,16 +177,7 @@ def avocado_weights(n: int = 500, random_state: RandomSeed = 0) -> Dataset:
     >>> {kind: round(float(law.log_density([[1.4]])[0]), 2) for kind, law in laws.items()}
     {'ordinary': -1.05, 'organic': -0.43}
     """
-    check_integer("n", n, 5)
-    laws = {"ordinary": Gaussian([0.96451], [[0.25**2]]), "organic": Gaussian([1.73506], [[0.25**2]])}
-    organic = round(0.4 * n)
-    return Dataset(
-        "avocado_weights",
-        "Weights of avocados",
-        "A row is an avocado with its weight. Densities at 1.4: 0.65 for organic avocados and 0.35 for ordinary ones.",
-        _DRAWN,
-        *_drawn("kind", ["weight"], laws, [n - organic, organic], random_state),
-    )
+    return _drawn("avocado_weights", n, 5, random_state)
 
 
 def two_normals(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
@@ -212,16 +207,7 @@ def two_normals(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
     >>> print(bayes_error(data.distributions, data.priors))
     Bayes error 0.158655 (exact)
     """
-    check_integer("n", n, 2)
-    laws = {"first": Gaussian([0.0], [[1.0]]), "second": Gaussian([2.0], [[1.0]])}
-    return Dataset(
-        "two_normals",
-        "Two normal classes",
-        "Both classes have standard deviation 1 and means 0 and 2: the optimal threshold is 1, with an error rate of "
-        "15.9 %.",
-        _DRAWN,
-        *_drawn("class", ["x"], laws, _equal_counts(n, 2), random_state),
-    )
+    return _drawn("two_normals", n, 2, random_state)
 
 
 def crossed_normals(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
@@ -251,17 +237,7 @@ def crossed_normals(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
     >>> round(FisherDiscriminant().fit(data.X, data.y).score(data.X, data.y), 3)
     0.97
     """
-    check_integer("n", n, 2)
-    covariance = [[3.0, 2.7], [2.7, 3.0]]
-    laws = {"first": Gaussian([0.0, 0.0], covariance), "second": Gaussian([3.4, 0.8], covariance)}
-    return Dataset(
-        "crossed_normals",
-        "Two elongated classes",
-        "Projected on the line between their means the classes overlap, because their variance is large in that "
-        "direction; on Fisher's direction they do not.",
-        _DRAWN,
-        *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 2), random_state),
-    )
+    return _drawn("crossed_normals", n, 2, random_state)
 
 
 def three_in_a_row(n: int = 300, random_state: RandomSeed = 0) -> Dataset:
@@ -293,17 +269,7 @@ def three_in_a_row(n: int = 300, random_state: RandomSeed = 0) -> Dataset:
     >>> (LinearDiscriminantAnalysis().fit(data.X, data.y).predict(data.X) == "middle").sum()
     np.int64(100)
     """
-    check_integer("n", n, 3)
-    covariance = 0.8 * np.eye(2)
-    laws = {label: Gaussian([at, at], covariance) for label, at in (("left", -4.0), ("middle", 0.0), ("right", 4.0))}
-    return Dataset(
-        "three_in_a_row",
-        "Three classes in a row",
-        "The means are on a line. The indicator of the middle class is not a linear function of the columns, so that "
-        "least squares masks it; LDA does not.",
-        _DRAWN,
-        *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 3), random_state),
-    )
+    return _drawn("three_in_a_row", n, 3, random_state)
 
 
 def triangle(n: int = 150, random_state: RandomSeed = 0) -> Dataset:
@@ -331,14 +297,46 @@ def triangle(n: int = 150, random_state: RandomSeed = 0) -> Dataset:
     >>> triangle().columns
     ['x1', 'x2']
     """
+    return _drawn("triangle", n, 3, random_state)
+
+
+def pinwheel(n: int = 150, random_state: RandomSeed = 0) -> Dataset:
+    """Three classes around a centre, each turned against it: the votes of one-vs-one are cyclic in the middle.
+
+    Parameters
+    ----------
+    n : int, default=150
+        Rows, a third of them of each class.
+    random_state : int or numpy Generator, default=0
+        Draws the rows.
+
+    Returns
+    -------
+    Dataset
+        Two columns.
+
+    See Also
+    --------
+    triangle : Three classes around a centre, without a turn.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import pinwheel
+    >>> pinwheel().columns
+    ['x1', 'x2']
+    """
     check_integer("n", n, 3)
-    means = {"north": (0.0, 2.2), "south-west": (-2.0, -1.2), "south-east": (2.0, -1.2)}
-    laws = {label: Gaussian(mean, 0.55 * np.eye(2)) for label, mean in means.items()}
+    laws = {}
+    for label, angle in {"north": np.pi / 2, "south-west": 7 * np.pi / 6, "south-east": 11 * np.pi / 6}.items():
+        outward = np.array([np.cos(angle), np.sin(angle)])
+        along = np.array([np.cos(angle + np.pi / 3), np.sin(angle + np.pi / 3)])
+        across = np.eye(2) - np.outer(along, along)
+        laws[label] = Gaussian(2.2 * outward + along, 0.5 * np.outer(along, along) + 0.1 * across)
     return Dataset(
-        "triangle",
-        "Three classes around a centre",
-        "A line separates each class from the two others. In the middle no class is predicted, and near the edges two "
-        "are.",
+        "pinwheel",
+        "Three classes as a pinwheel",
+        "Between each pair of classes lies a line. The three lines form a triangle in the middle, in which every class "
+        "wins one of the three votes of one-vs-one.",
         _DRAWN,
         *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 3), random_state),
     )
@@ -380,15 +378,7 @@ def far_rows(n: int = 80, far: int = 10, random_state: RandomSeed = 0) -> Datase
     near = [rng.normal((centre, 0.0), (0.35, 1.0), (n // 2, 2)) for centre in (-1.0, 1.0)]
     X = np.concatenate([*near, rng.normal((8.0, -5.0), 0.5, (far, 2))])
     y = np.array(["first"] * (n // 2) + ["second"] * (n // 2 + far))
-    return Dataset(
-        "far_rows",
-        "Two classes with outlying rows",
-        "The outlying rows are far on the correct side of any sensible boundary. Squared error penalises their "
-        "distance and rotates the boundary; the likelihood of logistic regression does not.",
-        "drawn by this package: two normal classes and a distant cluster",
-        {"x1": X[:, 0], "x2": X[:, 1]},
-        y,
-    )
+    return described("far_rows", {"x1": X[:, 0], "x2": X[:, 1]}, y)
 
 
 def curved(n: int = 120, random_state: RandomSeed = 0) -> Dataset:
@@ -421,15 +411,7 @@ def curved(n: int = 120, random_state: RandomSeed = 0) -> Dataset:
     X = rng.uniform(-2, 2, (n, 2))
     inside = X[:, 1] > X[:, 0] ** 2 - 1.2
     y = np.where(rng.random(n) < 0.12, ~inside, inside).astype(int)
-    return Dataset(
-        "curved",
-        "Two classes with a curved boundary",
-        "The class is 1 above a parabola and 0 below it; 12 % of the labels are swapped. A line underfits, a "
-        "polynomial of degree 2 is correct, and high degrees fit the swapped labels.",
-        "drawn by this package: uniform in a square",
-        {"x1": X[:, 0], "x2": X[:, 1]},
-        y,
-    )
+    return described("curved", {"x1": X[:, 0], "x2": X[:, 1]}, y)
 
 
 #: The values of the functions for 00, 01, 10 and 11.
@@ -462,16 +444,8 @@ def logic_gate(gate: Gate = "and") -> Dataset:
     [True, True, False]
     """
     check_choice("gate", gate, get_args(Gate))
-    return Dataset(
-        gate,
-        f"{gate.upper()} of two bits",
-        "The four inputs of a logic gate and its output as -1 and +1."
-        + (" No line separates the classes." if gate == "xor" else " A line separates the classes."),
-        "the definition",
-        {"x1": np.array([0.0, 0.0, 1.0, 1.0]), "x2": np.array([0.0, 1.0, 0.0, 1.0])},
-        np.array(_GATES[gate]),
-        "answer",
-    )
+    bits = {"x1": np.array([0.0, 0.0, 1.0, 1.0]), "x2": np.array([0.0, 1.0, 0.0, 1.0])}
+    return described(gate, bits, np.array(_GATES[gate]))
 
 
 def six_rows() -> Dataset:
@@ -492,14 +466,7 @@ def six_rows() -> Dataset:
     >>> six_rows().y
     array([0, 0, 1, 0, 1, 1])
     """
-    return Dataset(
-        "six_rows",
-        "Six rows",
-        "Every iteration can be computed by hand. The classes overlap, so that the maximum likelihood exists.",
-        "written down for this package",
-        {"x": np.arange(1.0, 7.0)},
-        np.array([0, 0, 1, 0, 1, 1]),
-    )
+    return described("six_rows", {"x": np.arange(1.0, 7.0)}, np.array([0, 0, 1, 0, 1, 1]))
 
 
 #: (class, sex, age): the numbers of deaths and of survivors.
@@ -539,15 +506,7 @@ def titanic() -> Dataset:
     cells = [(*key, n) for key, counts in _TITANIC.items() for n in counts]
     repeats = [n for *_, n in cells]
     data = {name: np.repeat([cell[j] for cell in cells], repeats) for j, name in enumerate(("class", "sex", "age"))}
-    return Dataset(
-        "titanic",
-        "Survival on the Titanic",
-        "A row is a person on board: first, second or third class or crew, sex, and child or adult.",
-        "counts of the British Board of Trade (1912) as published by Dawson (1995)",
-        data,
-        np.repeat(["died", "survived"] * len(_TITANIC), repeats),
-        "outcome",
-    )
+    return described("titanic", data, np.repeat(["died", "survived"] * len(_TITANIC), repeats))
 
 
 def vowels(part: Literal["train", "test"] = "train") -> Dataset:
@@ -582,13 +541,80 @@ def vowels(part: Literal["train", "test"] = "train") -> Dataset:
     check_choice("part", part, ("train", "test"))
     text = (files(__package__) / "vowel.csv").read_text(encoding="utf-8")
     rows = [row for row in csv.DictReader(text.splitlines()) if row["split"] == part]
-    return Dataset(
-        "vowels",
-        "Spoken vowels",
-        "A row is a vowel in a word such as hid or hod, six times by each speaker; the columns are log area ratios of "
-        "the vocal tract. No speaker of the training rows is among the test rows.",
-        "Deterding (1989), UCI Machine Learning Repository, CC BY 4.0",
-        {f"x{j}": np.array([float(row[f"x{j}"]) for row in rows]) for j in range(1, 11)},
-        np.array([int(row["y"]) for row in rows]),
-        "vowel",
-    )
+    data = {f"x{j}": np.array([float(row[f"x{j}"]) for row in rows]) for j in range(1, 11)}
+    return described("vowels", data, np.array([int(row["y"]) for row in rows]))
+
+
+#: Pixels along each side of an image, and of a stroke.
+SIDE: Final = 20
+STROKE: Final = 2
+#: The largest slant in pixels over the height.
+MAX_SLANT: Final = 3
+#: The share of inverted pixels.
+NOISE_SHARE: Final = 0.03
+_LETTERS = {
+    "A": "01110 10001 10001 11111 10001 10001 10001",
+    "C": "01111 10000 10000 10000 10000 10000 01111",
+    "E": "11111 10000 10000 11110 10000 10000 11111",
+    "H": "10001 10001 10001 11111 10001 10001 10001",
+    "K": "10001 10010 10100 11000 10100 10010 10001",
+    "L": "10000 10000 10000 10000 10000 10000 11111",
+    "N": "10001 11001 10101 10011 10001 10001 10001",
+    "S": "01111 10000 10000 01110 00001 00001 11110",
+    "T": "11111 00100 00100 00100 00100 00100 00100",
+    "X": "10001 10001 01010 00100 01010 10001 10001",
+}
+
+
+def characters(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
+    """Images of ten letters with 20 x 20 binary pixels, the task of the first perceptron.
+
+    Parameters
+    ----------
+    n : int, default=400
+        Images, equally many of each letter.
+    random_state : int or numpy Generator, default=0
+        Shifts and slants the letters and adds noise.
+
+    Returns
+    -------
+    Dataset
+        400 columns, the pixels of an image by row; ``X.reshape(-1, 20, 20)`` are the images.
+
+    See Also
+    --------
+    discriminant.Perceptron : Classifies them.
+
+    References
+    ----------
+    Rosenblatt, F. (1958). The perceptron: a probabilistic model for information storage and organization in the
+    brain. Psychological Review 65, 386-408.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import characters
+    >>> image = characters().X[0].reshape(20, 20)
+    >>> image.shape, sorted(set(image.ravel().tolist()))
+    ((20, 20), [0.0, 1.0])
+    """
+    check_integer("n", n, len(_LETTERS))
+    rng = np.random.default_rng(random_state)
+    y = np.array(list(_LETTERS))[np.arange(n) % len(_LETTERS)]
+    X = np.array([_image(_LETTERS[str(letter)], rng).ravel() for letter in y])
+    pixels = {f"pixel_{i}_{j}": X[:, SIDE * i + j] for i in range(SIDE) for j in range(SIDE)}
+    return described("characters", pixels, y)
+
+
+def _image(letter: str, rng: np.random.Generator) -> Array:
+    """One image of a letter."""
+    strokes = np.array([[int(bit) for bit in row] for row in letter.split()])
+    large = strokes.repeat(STROKE, axis=0).repeat(STROKE, axis=1)
+    height, width = large.shape
+    slant = rng.uniform(-MAX_SLANT / 2, MAX_SLANT / 2)
+    top, left = rng.integers(0, SIDE - height + 1), rng.integers(MAX_SLANT - 1, SIDE - width - MAX_SLANT + 2)
+    image = np.zeros((SIDE, SIDE))
+    for i, row in enumerate(large):
+        at = left + round(slant * (0.5 - i / height))
+        image[top + i, at : at + width] = row
+    is_inverted = rng.random(image.shape) < NOISE_SHARE
+    return np.where(is_inverted, 1.0 - image, image)

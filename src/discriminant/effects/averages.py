@@ -4,6 +4,8 @@ A logistic regression has the probabilities ``P_k = exp(z'theta_k) / sum_l exp(z
 and an intercept, and theta_r = 0 for the reference class. The delta method needs the derivative of an average, which is
 the average of derivatives: ``dP_k / dtheta_l = P_k (1[k = l] - P_l) z``. Rows are read in blocks, so memory does not
 grow with their number.
+
+Those of an ordinal regression have derivatives in its slopes and thresholds.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from ..errors import ParameterError, Setting
 from ..estimators.base import PosteriorClassifier
 from ..estimators.logistic_inference import LogisticInference
 from ..estimators.ordinal_inference import OrdinalInference
+from ..ordinal import OrderedClasses
+from ..ordinal_objective import OrdinalParameters
 from .rows import Changes, Population
 
 
@@ -214,8 +218,6 @@ def probability_model(model: PosteriorClassifier, covariance: Any, clusters: Any
     is_given = is_matrix(covariance)
     can_compute = covariance is not None or clusters is not None or getattr(model, "_has_training_rows", False)
     if isinstance(model, OrdinalInference):
-        from .ordinal import OrdinalModel
-
         is_smooth = model.alpha * model.l1_ratio == 0
         return OrdinalModel(model, covariance, clusters) if can_compute and is_smooth else ProbabilityModel(model)
     if isinstance(model, LogisticInference) and not model.alpha * model.l1_ratio > 0:
@@ -230,3 +232,45 @@ def probability_model(model: PosteriorClassifier, covariance: Any, clusters: Any
 def is_matrix(covariance: Any) -> bool:
     """Whether a covariance is given, and not the name of one."""
     return covariance is not None and not isinstance(covariance, str)
+
+
+class OrdinalModel(ParametricModel):
+    """An ordinal regression with the covariance of its slopes and thresholds, in the units of the columns."""
+
+    def __init__(self, model: OrdinalInference, covariance: Any, clusters: Any) -> None:
+        super().__init__(model)
+        places = len(model._column_names()), len(model.thresholds_), tuple(model.nonparallel_.tolist())
+        self.parameters, self.ordered = OrdinalParameters(*places), OrderedClasses(model.rule_.form, model.rule_.link)
+        if is_matrix(covariance):
+            self._give(np.asarray(covariance, dtype=np.float64), self.parameters.n_parameters)
+            return
+        choice = model._covariance_choice(covariance, clusters, None)
+        found = model._estimates(model._reported(), choice)
+        self.covariance, self.notes = found.covariance, found.notes
+        self.untestable = model._untestable(choice)
+
+    def predictions(self, population: Population, changes: Changes) -> Averages:
+        n_groups, n_parameters = len(population.labels), self.parameters.n_parameters
+        totals = np.zeros((n_groups, self.n_classes))
+        slopes = np.zeros((n_groups, self.n_classes, n_parameters))
+        for part, rows in population.blocks(changes):
+            coded = as_rows(self.model._rows(rows))
+            X = dense_rows(coded.block(0, coded.n_rows)).astype(np.float64, copy=False)
+            weight, groups = population.weights[part], population.groups[part]
+            scores, posterior = self.model.rule_.ordered_scores(X), np.asarray(self.model.predict_proba(coded))
+            np.add.at(totals, groups, posterior * weight[:, None])
+            for rank, k in enumerate(self.model.rule_.order.tolist()):
+                own = self._gradients(X, scores, posterior[:, k], rank)
+                for g in np.unique(groups):
+                    slopes[g, k] += weight[groups == g] @ own[groups == g]
+        divisor = population.group_weights
+        return Averages(totals / divisor[:, None], slopes / divisor[:, None, None])
+
+    def _gradients(self, X: Array, scores: Array, probability: Array, rank: int) -> Array:
+        """The derivatives of the probability of a class of each row in slopes and thresholds."""
+        found = self.ordered.derivatives(scores, np.full(len(X), rank), second=False)
+        with np.errstate(invalid="ignore"):
+            by_score = np.where(probability[:, None] > 0, -probability[:, None] * found.slopes, 0.0)
+        by_function = -by_score if self.parameters.nonparallel else -by_score.sum(axis=1, keepdims=True)
+        own = X[:, : self.parameters.n_columns]
+        return np.hstack((self.parameters.collected(by_function[:, :, None] * own[:, None, :]), by_score))

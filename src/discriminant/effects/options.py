@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..arrays import RandomState
 from ..data import check_integer
 from ..errors import ParameterError, Setting
+from ..evaluation.intervals import check_level
 
 
 @dataclass(frozen=True)
@@ -63,5 +64,4 @@ class EffectOptions:
             raise ParameterError(
                 Setting("covariance"), " is not used with ", Setting("resamples"), ". Leave one of them out."
             )
-        if not 0 < self.level < 1:
-            raise ParameterError(Setting("level"), f" must be between 0 and 1, got {self.level!r}.")
+        check_level(self.level)

@@ -6,49 +6,35 @@ of posteriors maximise the held-out likelihood, by the EM algorithm for mixtures
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
 from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array, MatrixLike
-from ..basis import Basis, b_splines, clipped
 from ..data import (
     AnyRows,
     LabelledRows,
-    Rows,
     SparseRows,
     TrainingData,
     as_frame,
-    as_rows,
     check_choice,
     check_integer,
     check_order,
     class_order,
     declared_order,
-    dense_rows,
 )
-from ..engine import parallel_map
 from ..errors import DegenerateDataError, NotReadyError, ParameterError, Setting
 from ..folds import HeldOut, TunedRule
-from ..losses import log_loss
 from ..moments.statistic import ClassMoments
-from ..objective import ElasticNet, Objective, column_units
 from ..results import Result, aligned, decimal, listed
-from ..rules import ExpandedRule, LinearRule, PoolRule, log_softmax
-from ..solvers.choice import named_solver
-from ..solvers.columns import Columns
-from ..solvers.coordinate import alpha_grid, regularisation_path
-from ..solvers.ridge_cv import RidgeChoice
+from ..rules import LinearRule, PoolRule
 from ..tables.encoder import TableEncoder
 from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
-from .logistic_cv import strengths
-from .naive_bayes import naive_bayes_rule
-from .regularised import ALL, fitted_to, regularised_rule
-from .svm import support_vector_rule
+from .families import FAMILIES, FOR_SPARSE, LINEAR
+from .tuning import Training
 
 # Settings and weights are chosen on a subsample of at most this many rows, at least MIN_CLASS_ROWS of every class.
 # Logistic regression and discriminant analysis are then fitted to all rows; the others hardly change.
@@ -64,197 +50,6 @@ MIN_FAMILY_WEIGHT: Final = 0.005
 # the probability of a rare class hardly changes.
 MIN_BASELINE_WEIGHT: Final = 1e-4
 UNIFORM_WEIGHT: Final = 1e-5
-# Columns with fewer distinct values get no spline; the others have knots at this many quantiles.
-MIN_SPLINE_VALUES: Final = 9
-N_KNOTS: Final = 6
-# Products use columns clipped at this many standard deviations from the mean, if there are no more columns than this.
-MAX_DEVIATION: Final = 4.0
-MAX_PRODUCT_COLUMNS: Final = 40
-# Maximum number of spline values, and of columns whose covariance is decomposed in every split.
-MAX_SPLINE_VALUES: Final = 5e7
-MAX_COVARIANCE_COLUMNS: Final = 1_500
-# Tolerances of the fits of folds: strengths differ by far more.
-FOLD_TOL: Final = 1e-5
-LASSO_TOL: Final = 1e-3
-N_LASSO_STRENGTHS: Final = 15
-# With more parameters x rows x fits, every second strength is skipped.
-MAX_DENSE_PATH_WORK: Final = 2e9
-
-
-@dataclass(frozen=True)
-class Training:
-    """Training rows (of many rows a subsample) and the splits of all families; ``whole`` are all rows."""
-
-    data: LabelledRows
-    held: HeldOut
-    whole: LabelledRows
-    n_jobs: int | None
-    order: Array | None = None  #: the codes of the classes from the lowest to the highest
-
-    @cached_property
-    def values(self) -> Array:
-        """The rows as one array."""
-        return np.asarray(dense_rows(self.data.rows.block(0, self.data.n_rows)), dtype=np.float64)
-
-    @cached_property
-    def weight(self) -> Array:
-        """The weight of each pair of a row and a split that holds it out."""
-        return np.ones(len(self.held.rows)) if self.data.weight is None else self.data.weight[self.held.rows]
-
-    @cached_property
-    def codes(self) -> Array:
-        """The class of each of these pairs."""
-        return self.data.codes[self.held.rows]
-
-    def loss(self, log_posteriors: Array) -> float:
-        """The mean log-loss of these pairs."""
-        return float(-np.average(log_posteriors[np.arange(len(self.codes)), self.codes], weights=self.weight))
-
-
-class ExpandedRows(Rows):
-    """Functions of the columns of other rows, computed block by block."""
-
-    def __init__(self, rows: Rows, basis: Basis) -> None:
-        self.rows, self.basis = rows, basis
-        self.n_rows, self.n_columns = rows.n_rows, basis.n_outputs
-        self.is_indicator = _is_indicator(rows, basis)
-
-    def block(self, start: int, stop: int) -> Array:
-        return self.basis.expand(self.rows.block(start, stop))
-
-    def subsample(self, step: int) -> ExpandedRows:
-        return ExpandedRows(self.rows.subsample(step), self.basis)
-
-    def take(self, chosen: Array) -> Array:
-        return self.basis.expand(self.rows.take(chosen))
-
-
-def _is_indicator(rows: Rows, basis: Basis) -> Array | None:
-    """Which outputs of a basis are indicators of levels or their products."""
-    if rows.is_indicator is None:
-        return None
-    factors = np.append(np.zeros(basis.n_factors, dtype=bool), True)
-    factors[: len(basis.columns)] = rows.is_indicator[basis.columns]
-    return np.asarray(factors[basis.outputs].all(axis=1))
-
-
-def _objective(data: LabelledRows, l1_ratio: float, n_jobs: int | None) -> Objective:
-    loss, penalty = log_loss(len(data.classes)), ElasticNet(1.0, l1_ratio)
-    scale = column_units(data, penalty, n_jobs)
-    found = Objective(data, loss, penalty, penalty_scale=scale, n_jobs=n_jobs, symmetric=l1_ratio > 0)
-    return replace(found, standard=found.standardised)
-
-
-def _linear_rule(objective: Objective, theta: Array) -> LinearRule:
-    return LinearRule.of_scores(objective.standardised.centre, *objective.linear(theta))
-
-
-def ridge_rule(training: Training, basis: Basis | None = None) -> TunedRule:
-    """Ridge logistic regression, of the functions of a basis if it is given."""
-    data = training.data
-    if basis is not None:
-        data = replace(data, rows=as_rows(basis.expand(training.values), is_indicator=_is_indicator(data.rows, basis)))
-    objective = _objective(data, 0.0, training.n_jobs)
-    alphas = strengths(objective, None, None)
-    if objective.n_parameters * data.n_rows * training.held.n_splits > MAX_DENSE_PATH_WORK:
-        alphas = alphas[::2]
-    found = RidgeChoice.among(objective, training.held, alphas, FOLD_TOL, 200, 2)
-    alpha, theta = found.best.alpha, found.best.theta[-1]
-    if training.whole is not training.data:
-        rows = training.whole.rows
-        whole = replace(training.whole, rows=rows if basis is None else ExpandedRows(rows, basis))
-        objective = replace(_objective(whole, 0.0, training.n_jobs), penalty=ElasticNet(alpha))
-        theta = named_solver("auto", objective)(objective, np.zeros(objective.shape), FOLD_TOL, 200).theta
-    rule: Any = _linear_rule(objective, theta)
-    if basis is not None:
-        rule = ExpandedRule(basis, rule)
-    scores = found.best.scores if len(data.classes) > 2 else found.best.scores * [0.0, 1.0]
-    posteriors = log_softmax(scores)
-    return TunedRule(rule, {"alpha": alpha}, training.loss(posteriors), posteriors)
-
-
-def lasso_rule(training: Training) -> TunedRule:
-    """Logistic regression with an L1 penalty."""
-    data, held = training.data, training.held
-    objective = _objective(data, 1.0, training.n_jobs)
-    alphas = alpha_grid(objective, N_LASSO_STRENGTHS, 1e-3 if data.n_rows > data.rows.n_columns else 1e-2)
-    columns = Columns.of(objective)
-
-    def posteriors_of(split: int) -> Array:
-        part = objective.part(np.flatnonzero(held.seen[:, split]))
-        block = data.rows.take(held.rows[held.fits == split])
-        path = regularisation_path(part, alphas, LASSO_TOL, 100, columns=columns)
-        return np.stack([log_softmax(_linear_rule(part, solution.theta).scores(block)) for solution in path])
-
-    posteriors = held.gathered(parallel_map(posteriors_of, list(range(held.n_splits)), training.n_jobs))
-    losses = [training.loss(own) for own in posteriors]
-    best = int(np.argmin(losses))
-    whole = objective if training.whole is data else _objective(training.whole, 1.0, training.n_jobs)
-    theta = regularisation_path(whole, alphas[: best + 1], LASSO_TOL, 100)[-1].theta
-    return TunedRule(_linear_rule(whole, theta), {"alpha": float(alphas[best])}, losses[best], posteriors[best])
-
-
-def ordinal_rule(training: Training) -> TunedRule:
-    """Ordinal regression of classes with an order."""
-    from .ordinal_ridge import ordinal_ridge_rule  # most classes have no order
-
-    return ordinal_ridge_rule(training, FOLD_TOL)
-
-
-def rda_rule(training: Training) -> TunedRule:
-    """Regularised discriminant analysis."""
-    if min(training.data.rows.shape) > MAX_COVARIANCE_COLUMNS:
-        raise DegenerateDataError("too many columns.")
-    found = regularised_rule(training.data, training.held, n_jobs=training.n_jobs)
-    return found if training.whole is training.data else fitted_to(training.whole, found, ALL, training.n_jobs)
-
-
-def spline_basis(values: Array, n_knots: int) -> Basis:
-    """All columns, and B-splines of those with many values."""
-    if values.size * (n_knots + 2) > MAX_SPLINE_VALUES:
-        raise DegenerateDataError("too many columns.")
-    functions = []
-    for j, column in enumerate(values.T):
-        if len(np.unique(column)) >= MIN_SPLINE_VALUES:
-            knots = np.unique(np.quantile(column, np.linspace(0, 1, n_knots)))
-            functions += [b_splines(j, knots)] * (len(knots) > 2)
-    if not functions:
-        raise DegenerateDataError("too few distinct values in every column.")
-    p = values.shape[1]
-    ends = p + np.cumsum([function.n_outputs for function in functions])
-    # The splines of a column sum to 1: one is redundant.
-    outputs = np.delete(np.arange(ends[-1]), ends - 1)
-    return Basis(p, np.arange(p), functions, outputs[:, None])
-
-
-def product_basis(values: Array) -> Basis:
-    """All columns, their squares and products."""
-    p = values.shape[1]
-    if p > MAX_PRODUCT_COLUMNS:
-        raise DegenerateDataError(f"more than {MAX_PRODUCT_COLUMNS} columns.")
-    centre, scale = values.mean(axis=0), values.std(axis=0)
-    functions = [clipped(j, centre[j], scale[j] or 1.0, MAX_DEVIATION) for j in range(p)]
-    outputs = np.concatenate(([[j, -1] for j in range(p)], p + np.column_stack(np.triu_indices(p))))
-    basis = Basis(p, np.arange(p), functions, outputs)
-    distinct = np.unique(basis.expand(values), axis=1, return_index=True)[1]
-    return replace(basis, outputs=outputs[np.sort(distinct)])
-
-
-# The fit of each family.
-FAMILIES: dict[str, Callable[[Training], TunedRule]] = {
-    "ridge": ridge_rule,
-    "lasso": lasso_rule,
-    "ordinal": ordinal_rule,
-    "rda": rda_rule,
-    "naive-bayes": lambda training: naive_bayes_rule(training.data, training.held, training.n_jobs),
-    "svm": lambda training: support_vector_rule(training.data, training.held, training.n_jobs),
-    "splines": lambda training: ridge_rule(training, spline_basis(training.values, N_KNOTS)),
-    "products": lambda training: ridge_rule(training, product_basis(training.values)),
-}
-# Families with linear scores.
-LINEAR = ("ridge", "lasso", "ordinal", "svm")
-# Families that accept sparse rows.
-_FOR_SPARSE = ("ridge", "ordinal", "svm")
 
 
 def baseline(training: Training) -> TunedRule:
@@ -377,18 +172,18 @@ class AutoClassifier(PosteriorClassifier):
     """A pool of tuned families of models, weighted by their held-out likelihood.
 
     The families are ridge and lasso logistic regression, regularised discriminant analysis (between LDA and QDA),
-    naive Bayes, a calibrated support vector machine, and ridges on splines and on products of the columns; for classes
-    with an order also ordinal regression (adjacent categories, with a ridge penalty). Each
-    minimises the held-out log-loss of five folds (repeated up to five times for few rows); the posterior is their
-    weighted mean. With more than 20,000 rows, a subsample of this size chooses settings and weights.
+    naive Bayes, a calibrated support vector machine, and ridges on splines, on products of the columns, and on bins and
+    levels with selected pairs of them; for classes with an order also ordinal regression (adjacent categories, with a
+    ridge penalty). Each minimises the held-out log-loss of five folds (repeated up to five times for few rows); the
+    posterior is their weighted mean. With more than 20,000 rows, a subsample of this size chooses settings and weights.
 
     Frames with text, dates and missing values are coded by `TableEncoder`.
 
     Parameters
     ----------
     families : list of str, "linear" or None, default=None
-        Some of "ridge", "lasso", "ordinal", "rda", "naive-bayes", "svm", "splines" and "products"; "linear" are those
-        with a coefficient for each column. Default: all that support the rows.
+        Some of "ridge", "lasso", "ordinal", "rda", "naive-bayes", "svm", "splines", "products" and "pairs"; "linear"
+        are those with a coefficient for each column. Default: all that support the rows.
     choose : {"pool", "best"}, default="pool"
         Pool the families, or select the one with the smallest held-out log-loss.
     folds : int, default=5
@@ -429,6 +224,7 @@ class AutoClassifier(PosteriorClassifier):
     Friedman, J., Hastie, T. & Tibshirani, R. (2010). Regularization paths for generalized linear models via coordinate
     descent. J. Statistical Software 33.
     Eilers, P. H. C. & Marx, B. D. (1996). Flexible smoothing with B-splines and penalties. Statistical Science 11.
+    Lou, Y., Caruana, R., Gehrke, J. & Hooker, G. (2013). Accurate intelligible models with pairwise interactions. KDD.
 
     Examples
     --------
@@ -556,7 +352,7 @@ class AutoClassifier(PosteriorClassifier):
             names.remove("ordinal")  # two classes are those of ridge
         for name in names:
             try:
-                if isinstance(training.data.rows, SparseRows) and name not in _FOR_SPARSE:
+                if isinstance(training.data.rows, SparseRows) and name not in FOR_SPARSE:
                     raise DegenerateDataError("sparse rows.")
                 members[name] = FAMILIES[name](training)
             except DegenerateDataError as error:

@@ -28,9 +28,8 @@ from ..arrays import Array
 from ..data import label_array
 from ..errors import LabelError
 from ..evaluation.intervals import Interval, wilson_interval
-from ..evaluation.means import mean_interval
 from ..evaluation.probabilities import RiskCoverage
-from ..evaluation.sampling import SamplingDesign
+from ..evaluation.sampling import SamplingDesign, mean_interval
 from ..results import Result, aligned, columns_of, decimal, plain, quoted, shown
 
 ConformityScore = Literal["lac", "aps", "raps"]

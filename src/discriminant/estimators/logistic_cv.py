@@ -331,7 +331,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         if objective.penalty.l1 == 0:
             held = HeldOut.by_splits(splits, objective.data.n_rows)
             most = MAX_RISING if self.alphas is None else None  # given strengths are all tried
-            found = RidgeChoice.among(objective, held, alphas, max(self.tol, FOLD_TOL), self.max_iter, most)
+            found = RidgeChoice.among(objective, held, alphas, max(self.tol, FOLD_TOL), most, self.max_iter)
             return found.alphas, found.losses
 
         columns, tol = Columns.of(objective), max(self.tol, L1_FOLD_TOL)

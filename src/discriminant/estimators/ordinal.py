@@ -54,7 +54,8 @@ class OrdinalLogisticRegression(OrdinalInference):
     ----------
     classes_order : sequence of labels, default=None
         All classes from the lowest to the highest. Default: the order of an ordered categorical (pandas, polars Enum,
-        Arrow dictionary), else the sorted order; a warning shows the sorted order of text labels.
+        Arrow dictionary), else the sorted order; a warning shows the sorted order of text labels. Scikit-learn's
+        ``cross_val_predict`` encodes labels, which loses their order: use `cross_validate`, or encode them before.
     form : {"cumulative", "continuation", "adjacent"}, default="cumulative"
         ``F(theta_j - eta)`` is P(y <= j); P(y = j | y >= j); or the odds of class j against class j + 1.
     link : {"logit", "probit", "cloglog"}, default="logit"

@@ -25,7 +25,7 @@ from ..solvers.ordinal import minimise_ordinal
 from .logistic_cv import strengths
 
 if TYPE_CHECKING:
-    from .auto import Training
+    from .tuning import Training
 
 # Strengths of the path; the held-out loss is flat near its minimum.
 N_STRENGTHS: Final = 10

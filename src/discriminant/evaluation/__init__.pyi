@@ -4,7 +4,7 @@ from .auc_comparison import AucComparison, compare_auc
 from .calibration import BrierParts, CalibrationBins
 from .class_curves import ClassCurves, precision_recall, roc
 from .confusion import ConfusionMatrix
-from .curves import ThresholdCurve
+from .curves import BestThreshold, ThresholdCurve
 from .evaluation import Evaluation
 from .intervals import Estimate, Interval, wilson_interval
 from .model_evaluation import evaluate, evaluation_of
@@ -12,7 +12,6 @@ from .predictions import EvaluationOptions, LabelledPredictions
 from .probabilities import RiskCoverage, risk_coverage
 from .recalibration import CalibrationLine, calibration_line
 from .streaming import Evaluator, ScoreHistogram
-from .thresholds import BestThreshold
 
 __all__ = [
     "AucComparison",

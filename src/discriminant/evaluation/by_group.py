@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from ..arrays import Array, MatrixLike
 from ..data import Rows, as_table, label_column, same_length
 from ..errors import DiscriminantError, InputError, ParameterError
-from ..results import Result, aligned, columns_of, decimal, metric_name, p_value, plain, quoted, shown, visible
+from ..results import Result, aligned, decimal, metric_name, p_value, plain, quoted, shown, visible
 from .evaluation import Evaluation
 from .intervals import RANGE_MARK, RANGE_NOTE, Estimate, holm
 from .model_evaluation import evaluate, evaluation_of
@@ -135,9 +135,6 @@ class GroupMeasures(Result):
             raise ParameterError(f"Unknown measure {measure!r}{scoped} by group. Measures: {known}.")
         scope = scopes[0] if of is None else of
         return [row for row in self.rows if (row.measure, row.of) == (measure, scope)]
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows)
 
     def __str__(self) -> str:
         ends = [f"[{100 * self.level:g} %", "interval]"]

@@ -15,14 +15,12 @@ from ..arrays import Array, ArrayLike
 from ..data import check_choice, check_integer, check_weights, same_length
 from ..errors import ParameterError
 from ..results import Result, aligned, plain
-from .cross_table import Mergeable
 from .inputs import outcome_column, probability_column
 from .intervals import Interval, check_level, no_interval, quantile
 from .rates import ratio
+from .table_sample import Mergeable
 
 Binning = Literal["quantile", "width"]
-
-
 #: Number of equal bins of probabilities, from which coarser bins are made.
 FINE_BINS: Final = 1_000
 

@@ -17,10 +17,9 @@ from ..decision.rules import ABSTAIN
 from ..errors import LabelError, ParameterError
 from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, plain, shortened, shown
 from . import rates
-from .cross_table import CrossTable, Mergeable, cross_table
 from .intervals import Interval, check_level
 from .rates import AVERAGES, OVERALL, Average, Undefined, averaged, named_rate, ratio
-from .table_sample import Margins, TableSample, margins
+from .table_sample import CrossTable, Margins, Mergeable, TableSample, cross_table, margins
 
 #: A class is hidden by the accuracy if its recall is lower than the accuracy by more than this.
 _HIDDEN: Final = 0.1

@@ -25,12 +25,11 @@ from .confusion import ConfusionMatrix
 from .curves import binary_curve
 from .evaluation import Evaluation, Means
 from .intervals import Interval, check_level
-from .means import Mean, mean_interval
 from .predictions import CheckedPredictions, EvaluationOptions, LabelledPredictions
 from .probabilities import MIN_PROBABILITY, RiskCoverage, certainties, expected_moments, row_losses
 from .ranking import rank
 from .recalibration import calibration_line_of
-from .sampling import SamplingDesign
+from .sampling import Mean, SamplingDesign, mean_interval
 from .streaming import evaluated
 from .table_sample import TableSample
 

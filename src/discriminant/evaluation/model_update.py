@@ -7,9 +7,8 @@ procedure selects the simplest update that is not significantly worse than the l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,7 @@ from scipy.special import chdtrc, expit
 from ..arrays import Array
 from ..data import check_number, has_fractions
 from ..errors import DegenerateDataError, ParameterError, Setting
-from ..results import Result, aligned, columns_of, decimal, number, p_value
+from ..results import Result, aligned, decimal, number, p_value
 from ..solvers.weightings import logistic_fits
 from .inputs import predicted_outcomes, probability_column
 from .recalibration import calibration_line_of, log_odds
@@ -96,9 +95,6 @@ class Recalibration(Result):
                 "The recommended update is a refit, which is not a function of the predictions. Fit the model."
             )
         return np.asarray(expit(self.chosen.intercept + self.chosen.slope * log_odds(probability_column(probability))))
-
-    def _columns(self) -> Mapping[str, Any]:
-        return columns_of(self.rows)
 
     def __str__(self) -> str:
         table = [["update", "intercept", "slope", "log-likelihood", "chi-square", "df", "p"]]

@@ -23,33 +23,19 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
-from ..data import position_of
-from ..errors import LabelError, ParameterError, Setting
-from ..results import plain, shown
+from ..data import class_order, position_of, without_repeats
 from .intervals import Interval, normal_interval
-from .means import Mean, mean_interval
 from .predictions import CheckedPredictions
 from .probabilities import RowLosses, expected_moments
-from .sampling import SamplingDesign
+from .sampling import Mean, SamplingDesign, mean_interval
 
 Measured = dict[str, tuple[float, Interval]]
 
 
 def class_ranks(order: Sequence[Any], classes: Array) -> Array:
     """The rank of each of the classes, 0 for the lowest; the order must have each class once."""
-    given = [plain(label) for label in order]
-    position = position_of(given)
-    if len(position) < len(given):
-        twice = next(label for label in given if given.count(label) > 1)
-        raise ParameterError(Setting("classes_order"), f" has class {shown(twice)} twice. List each class once.")
-    unknown = [label for label in classes.tolist() if label not in position]
-    if unknown:
-        raise LabelError(
-            f"Class {shown(unknown[0])} is not in the order of the classes, {given}. Add it to ",
-            Setting("classes_order"),
-            ".",
-        )
-    return np.argsort(np.argsort([position[label] for label in classes.tolist()]))
+    codes = class_order(classes, None, without_repeats(order))
+    return np.argsort(np.asarray(codes))
 
 
 def ordinal_measures(rows: CheckedPredictions, order: Sequence[Any], level: float) -> Measured:

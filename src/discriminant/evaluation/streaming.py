@@ -30,17 +30,16 @@ from ..results import plain
 from .calibration import FINE_BINS, bins_by_class, posterior_bins
 from .class_curves import ClassCurves, Curves
 from .confusion import ConfusionMatrix
-from .cross_table import Mergeable
 from .curves import DependentVariance, ThresholdCurve
 from .evaluation import Evaluation
 from .inputs import number_column, outcome_column, positive_code, read_posterior
 from .intervals import check_level
-from .means import Mean
 from .ordinal import OrdinalSums
 from .predictions import EvaluationOptions
 from .probabilities import LOSSES, RiskCoverage, certainties, row_losses
 from .ranking import RankedScores
-from .sampling import SamplingDesign
+from .sampling import Mean, SamplingDesign
+from .table_sample import Mergeable
 
 
 class Evaluator(Mergeable):

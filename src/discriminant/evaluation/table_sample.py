@@ -3,28 +3,30 @@
 Proportions have Wilson's interval. Other measures have Jeffreys's interval of the table with two classes, and the BCa
 bootstrap of the table (Efron 1987) with more. For rows in clusters the variance is that between clusters of the
 linearised measure; for proportions it is expressed as a number of independent rows.
+
+Counts of pairs of true and predicted labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from ..arrays import Array, ArrayLike, RandomState
-from ..data import check_integer
+from ..data import check_integer, check_weights, encoded, label_column, position_of, same_length
 from .intervals import Interval, Scale, bca_interval, no_interval, normal_interval, wilson_interval
 
 if TYPE_CHECKING:
     from scipy.sparse import spmatrix
 
+
 #: Cells of resampled tables in memory at once (32 MB).
 _MAX_RESAMPLED_CELLS: Final = 4_000_000
-
-
 #: Relative step of the numerical derivative of a measure in the margins of the table.
 _DERIVATIVE_STEP: Final = 1e-4
 
@@ -210,3 +212,60 @@ def cell_response(statistic: Statistic, counts: Array) -> Array:
     response = truth[:, None, :] + columns[None, :, :]
     response[np.arange(K), np.arange(K)] += tp
     return response.reshape(K * A, -1)
+
+
+#: Integers are counted without encoding if a table of their range has at most this many cells.
+MAX_INTEGER_CELLS: Final = 1 << 16
+
+
+class Mergeable:
+    """A mergeable statistic: ``a + b`` is the statistic of the rows of both, and changes neither."""
+
+    def __add__(self, other: Self) -> Self:
+        return deepcopy(self).merge(other) if isinstance(other, type(self)) else NotImplemented
+
+    def merge(self, other: Self) -> Self:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Counts of pairs of true and predicted labels, in no particular order."""
+
+    truth: list[Any]
+    prediction: list[Any]
+    counts: Array
+
+    def arranged(self, rows: Sequence[Hashable], columns: Sequence[Hashable]) -> Array:
+        """The counts for these labels of rows and columns; labels that do not occur have count 0."""
+        out = np.zeros((len(rows), len(columns)), dtype=self.counts.dtype)
+        row, column = position_of(rows), position_of(columns)
+        chosen = np.ix_([row[label] for label in self.truth], [column[label] for label in self.prediction])
+        out[chosen] = self.counts
+        return out
+
+
+def cross_table(y: ArrayLike, predicted: ArrayLike, sample_weight: ArrayLike | None = None) -> CrossTable:
+    """The cross table of two label columns: int64 counts, or float64 sums of weights."""
+    truth, prediction = label_column("y", y), label_column("predicted", predicted)
+    same_length(y=truth, predicted=prediction)
+    weight = check_weights(sample_weight, len(truth))
+    if weight is None and truth.dtype.kind in "iub" and prediction.dtype.kind in "iub":
+        least = min(int(truth.min()), int(prediction.min()))
+        size = max(int(truth.max()), int(prediction.max())) - least + 1
+        if size * size <= MAX_INTEGER_CELLS and least + size <= 2**63:
+            return _integer_table(truth, prediction, least, size)
+    rows, row_codes = encoded(truth)
+    columns, column_codes = encoded(prediction)
+    cell = row_codes * np.int64(len(columns)) + column_codes
+    counts = np.bincount(cell, weights=weight, minlength=len(rows) * len(columns))
+    return CrossTable(rows, columns, counts.reshape(len(rows), len(columns)))
+
+
+def _integer_table(truth: Array, prediction: Array, least: int, size: int) -> CrossTable:
+    row, column = (labels.astype(np.int64) - least for labels in (truth, prediction))
+    counts = np.bincount(row * size + column, minlength=size**2).reshape(size, size)
+    rows, columns = np.flatnonzero(counts.any(axis=1)), np.flatnonzero(counts.any(axis=0))
+    boolean = truth.dtype.kind == "b" and prediction.dtype.kind == "b"
+    names = [(bool(label) if boolean else label) for label in range(least, least + size)]
+    return CrossTable([names[i] for i in rows], [names[j] for j in columns], counts[np.ix_(rows, columns)])

@@ -9,6 +9,7 @@ from .models import category_curves, code_matrix, coefficients, effect, images, 
 from .performance import comparison, confusion, degree_curve, error_sources, learning_curve
 from .points import scatter
 from .regions import boundaries, decision_regions, moving_boundary
+from .support_vectors import support_vector_steps
 from .theme import alt_text, write_html, write_image
 from .validation import (
     binned_residuals,
@@ -64,6 +65,7 @@ __all__ = [
     "smooth_calibration",
     "sphering",
     "sphering_movement",
+    "support_vector_steps",
     "write_html",
     "write_image",
 ]

@@ -147,6 +147,12 @@ def loss_curves(losses: Sequence[MarginLossName] = (ZERO_ONE, "perceptron", "hin
     return made
 
 
+#: Opacity of the side of each class: rows on it stay legible.
+SIDE_OPACITY: Final = 0.12
+#: Width of the sides beyond the plane, in widths of the plane.
+SIDE_MARGIN: Final = 4.0
+
+
 def perceptron_trace(
     model: Perceptron, X: MatrixLike, y: ArrayLike, frames: int = 60, limits: ArrayLike | None = None
 ) -> Figure:
@@ -235,11 +241,31 @@ def _perceptron_moment(
         if line.length == 0 or not line.crosses(edges):
             words += " The line is outside the picture."
     ring = {"symbol": "circle-open", "size": 18, "color": theme.colour(4), "line": {"width": 3}}
+    sides = [side.tolist() for side in line.sides(_wider(edges))] if step and line.length > 0 else [[], []]
     traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "line": {"width": 0},
+            "fill": "toself",
+            "hoverinfo": "skip",
+            "fillcolor": theme.see_through(theme.colour(k), SIDE_OPACITY),
+            "showlegend": False,
+            "name": f"side of {name}",
+            "x": [x for x, _ in side],
+            "y": [y for _, y in side],
+        }
+        for (k, name), side in zip(enumerate(points.class_names), sides, strict=True)
+    ] + [
         {"mode": "lines", "name": "boundary", "line": {"color": theme.INK, "width": 2.5}, **_coordinates(ends)},
         {"mode": "markers", "name": "row of the update", "marker": ring, **_coordinates(row)},
     ]
     return Moment(traces, words + more + shown_rows(points.n_rows), str(step))
+
+
+def _wider(edges: Array) -> Array:
+    """A rectangle around a plane whose axes are extended to equal scales."""
+    return np.asarray(edges + SIDE_MARGIN * np.array([[-1.0], [1.0]]) * (edges[1] - edges[0]))
 
 
 def _coordinates(points: Array) -> dict[str, Any]:

@@ -11,10 +11,9 @@ import numpy as np
 from ..arrays import Array, ArrayLike
 from ..evaluation.calibration import Binning, CalibrationBins
 from ..evaluation.class_curves import ClassCurves, Curves
-from ..evaluation.curves import ThresholdCurve
+from ..evaluation.curves import BestThreshold, ThresholdCurve, expected_costs, threshold_costs
 from ..evaluation.intervals import RANGE_MARK, wilson_interval
 from ..evaluation.probabilities import RiskCoverage
-from ..evaluation.thresholds import BestThreshold, expected_costs, threshold_costs
 from . import theme
 from .sketch import Property
 
@@ -341,12 +340,12 @@ def _add_best(made: Figure, best: BestThreshold, ends: Array) -> None:
     )  # fmt: skip
 
 
-def risk_coverage(curve: RiskCoverage) -> Figure:
+def risk_coverage(curve: RiskCoverage | Mapping[str, RiskCoverage]) -> Figure:
     """Draw the risk-coverage curve: the error rate of the decided rows against their share of all rows.
 
     Parameters
     ----------
-    curve : RiskCoverage
+    curve : RiskCoverage, or dict of them by name
         From `discriminant.evaluation.risk_coverage`, or ``risk_coverage`` of an `Evaluation` or `SetEvaluation`.
 
     Returns
@@ -366,20 +365,28 @@ def risk_coverage(curve: RiskCoverage) -> Figure:
     >>> figure.data[0].x, figure.data[0].y
     (array([0.25, 0.5 , 0.75, 1.  ]), array([0.  , 0.  , 0.  , 0.25]))
     """
-    theme.expect(curve, (RiskCoverage,), "risk_coverage")
-    chosen = theme.thinned(curve.coverage, curve.risk)
+    curves = dict(curve) if isinstance(curve, Mapping) else {"risk": curve}
+    for one in curves.values():
+        theme.expect(one, (RiskCoverage,), "risk_coverage")
+    words = [
+        f"{f'{theme.written(name)}: ' if len(curves) > 1 else ''}Rows are decided in order of their {one.certainty}. "
+        f"Error rate of all rows: {one.risk[-1]:.1%}; area under the curve: {one.area:.1%}."
+        for name, one in curves.items()
+    ]
     made = theme.figure(
         "Risk-coverage curve",
-        f"Rows are decided in order of their {curve.certainty}. Error rate of all rows: {curve.risk[-1]:.1%}; area "
-        f"under the curve: {curve.area:.1%}.",
+        "\n".join(words),
         xaxis=_share_axis("Coverage (share of rows decided)", tickformat=".0%"),
         yaxis=theme.axis("Risk (error rate of decided rows)", tickformat=".1~%", rangemode="tozero"),
         alt="the error rate of decided rows against their share of all rows.",
     )
-    return made.add_scatter(
-        x=curve.coverage[chosen], y=curve.risk[chosen], mode="lines", name="risk", line=theme.line(0, shape="vh"),
-        customdata=curve.thresholds[chosen],
-        hovertemplate=(
-            f"{curve.certainty} at least %{{customdata:.4g}}<br>coverage %{{x:.1%}}, risk %{{y:.2%}}<extra></extra>"
-        ),
-    )  # fmt: skip
+    for k, (name, one) in enumerate(curves.items()):
+        chosen = theme.thinned(one.coverage, one.risk)
+        made.add_scatter(
+            x=one.coverage[chosen], y=one.risk[chosen], mode="lines", name=theme.written(name),
+            line=theme.line(k, shape="vh"), customdata=one.thresholds[chosen],
+            hovertemplate=(
+                f"{one.certainty} at least %{{customdata:.4g}}<br>coverage %{{x:.1%}}, risk %{{y:.2%}}<extra></extra>"
+            ),
+        )  # fmt: skip
+    return made

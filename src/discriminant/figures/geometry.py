@@ -67,6 +67,21 @@ class SeparatingLine:
         along = LINE_LENGTH * np.array([-w[1], w[0]]) / np.linalg.norm(w)
         return np.asarray(edges[0] + size * np.stack((middle - along, middle + along)))
 
+    def sides(self, edges: Array) -> tuple[Array, Array]:
+        """The corners of both parts of a rectangle: of the first class, and of the second, on the positive side."""
+        x, y = edges.T
+        corners = np.array([[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]])
+        values = corners @ self.w + self.b
+        found: tuple[list[Array], list[Array]] = ([], [])
+        for k in range(4):
+            here, there = values[k], values[(k + 1) % 4]
+            found[int(here > 0)].append(corners[k])
+            if (here > 0) != (there > 0):
+                crossing = corners[k] + here / (here - there) * (corners[(k + 1) % 4] - corners[k])
+                found[0].append(crossing)
+                found[1].append(crossing)
+        return np.array(found[0]).reshape(-1, 2), np.array(found[1]).reshape(-1, 2)
+
     def equation(self, names: list[str]) -> str:
         """The equation of the line."""
         terms = [(float(weight), f" {name}") for weight, name in zip(self.w, names, strict=True)] + [(self.b, "")]

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..evaluation.by_group import GroupMeasures
 from ..evaluation.decision_curve import TREAT_ALL, TREAT_NONE, DecisionCurve
-from ..evaluation.smooth_calibration import CalibrationCurve
+from ..evaluation.recalibration import CalibrationCurve
 from ..results import capitalised, metric_name, percent, plain
 from ..validation.validated import Instability
 from . import theme

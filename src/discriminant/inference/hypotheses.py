@@ -6,8 +6,9 @@ matching name is used. Numbers, ``+ - * /`` and parentheses are parsed by recurs
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -17,12 +18,11 @@ from scipy.special import chdtrc
 
 from ..arrays import Array
 from ..errors import ColumnError, ParameterError, Setting
-from ..results import Result, aligned, columns_of, decimal, number, p_value, percent, quoted, shortened
+from ..results import Result, aligned, decimal, number, p_value, percent, quoted, shortened
 from .likelihood import coefficient
 
-#: Total length of the hypotheses, and nesting depth of parentheses.
+#: Total length of the hypotheses.
 MAX_LETTERS: Final = 20_000
-MAX_DEPTH: Final = 50
 #: Hypotheses are linearly dependent if the reciprocal condition number of their covariance is smaller.
 MIN_CONDITION: Final = 1e-12
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
@@ -100,9 +100,6 @@ class HypothesisTest(Result):
     level: float
     covariance: str
 
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows)
-
     def __str__(self) -> str:
         table = [["hypothesis", "difference", "std. error", "z", "p", f"[{percent(self.level, 0)}", "interval]"]]
         for row in self.rows:
@@ -177,7 +174,7 @@ def parse_hypotheses(given: str | Sequence[str], names: Sequence[str]) -> list[H
     if sum(map(len, texts)) > MAX_LETTERS:
         raise ParameterError(Setting("hypothesis"), f" may have at most {MAX_LETTERS:,} characters.")
     known = _Names(names)
-    return [found for text in texts for found in _Equations(text, known).read()]
+    return [found for text in texts for found in _equations(text, known)]
 
 
 class _Names:
@@ -224,114 +221,92 @@ class _Linear:
         return _Linear({name: factor * weight for name, weight in self.weights.items()}, factor * self.constant)
 
 
-class _Equations:
-    """Parser of the equations in one text."""
+@dataclass(frozen=True)
+class _Token:
+    """A coefficient, number or sign of a hypothesis, with its place in the text."""
 
-    def __init__(self, text: str, known: _Names) -> None:
-        self.text, self.known = text, known
-        self.tokens = list(self._tokens())
-        self.at = 0
+    kind: str  #: the sign, or "operand"
+    start: int
+    stop: int
+    value: _Linear
 
-    def read(self) -> list[Hypothesis]:
-        """The equations; ``a = b = c`` is two equations, and an expression alone is set to 0."""
-        found: list[Hypothesis] = []
-        while True:
-            sides = [self._side()]
-            while self._take("="):
-                sides.append(self._side())
-            if len(sides) == 1:
-                sides.append(("0", _Linear({}, 0.0)))
-            for (left, first), (right, second) in pairwise(sides):
-                own = first.plus(second, -1.0)
-                weights = {name: weight for name, weight in own.weights.items() if weight}
-                if not weights:
-                    self._refuse("all coefficients cancel")
-                found.append(Hypothesis(f"{left} = {right}", weights, -own.constant))
-            if not self._take(","):
-                break
-        if self.at < len(self.tokens):
-            self._refuse(f"unexpected {self.tokens[self.at][1]!r}")
-        return found
 
-    def _tokens(self) -> Any:
-        place, text = 0, self.text
-        while place < len(text):
-            if text[place].isspace():
-                place += 1
-                continue
-            quotation = _QUOTED.match(text, place)
-            named = self.known.at(text, place)
-            plain = _NUMBER.match(text, place)
-            if quotation is not None:
-                if quotation[1] not in self.known.names:
-                    self._unknown(quotation[1])
-                yield "name", quotation[1], place, quotation.end()
-                place = quotation.end()
-            elif named is not None:
-                yield "name", named[0], place, named[1]
-                place = named[1]
-            elif plain is not None:
-                yield "number", plain[0], place, plain.end()
-                place = plain.end()
-            elif text[place] in "+-*/()=,":
-                yield text[place], text[place], place, place + 1
-                place += 1
-            else:
-                self._unknown(re.match(r"[\w.]+|.", text[place:], re.DOTALL)[0])  # type: ignore[index]
+def _equations(text: str, known: _Names) -> Iterator[Hypothesis]:
+    """The equations of a text, two for ``a = b = c``; without a right side it is 0."""
+    for equation in _split(list(_tokens(text, known)), ","):
+        sides = [_side(text, side) for side in _split(equation, "=")]
+        for (left, first), (right, second) in pairwise(sides if len(sides) > 1 else [*sides, ("0", _Linear({}, 0.0))]):
+            own = first.plus(second, -1.0)
+            weights = {name: weight for name, weight in own.weights.items() if weight}
+            if not weights:
+                raise _invalid(text, "all coefficients cancel")
+            yield Hypothesis(f"{left} = {right}", weights, -own.constant)
 
-    def _unknown(self, name: str) -> None:
-        raise ColumnError(
-            f"The hypothesis {shortened(self.text, 80)!r} contains {shortened(name, 40)!r}, which is not a "
-            f"coefficient. Coefficients: {quoted(self.known.names, 20)}."
-        )
 
-    def _refuse(self, reason: str) -> None:
-        raise ParameterError(Setting("hypothesis"), f": {shortened(self.text, 80)!r} is not valid: {reason}.")
-
-    def _take(self, *kinds: str) -> str | None:
-        if self.at < len(self.tokens) and self.tokens[self.at][0] in kinds:
-            self.at += 1
-            return str(self.tokens[self.at - 1][0])
-        return None
-
-    def _side(self) -> tuple[str, _Linear]:
-        """One side of an equation and its text."""
-        first = self.at
-        value = self._sum(0)
-        start, stop = self.tokens[first][2], self.tokens[self.at - 1][3]
-        return " ".join(self.text[start:stop].split()), value
-
-    def _sum(self, depth: int) -> _Linear:
-        if depth > MAX_DEPTH:
-            self._refuse(f"parentheses are nested more than {MAX_DEPTH} deep")
-        sign = self._take("+", "-")
-        value = self._product(depth).times(-1.0 if sign == "-" else 1.0)
-        while sign := self._take("+", "-"):
-            value = value.plus(self._product(depth), -1.0 if sign == "-" else 1.0)
-        return value
-
-    def _product(self, depth: int) -> _Linear:
-        value = self._single(depth)
-        while operator := self._take("*", "/"):
-            other = self._single(depth)
-            if operator == "*" and not value.weights:
-                value, other = other, value
-            if other.weights or (operator == "/" and not other.constant):
-                self._refuse("it is not linear in the coefficients")
-            value = value.times(1 / other.constant if operator == "/" else other.constant)
-        return value
-
-    def _single(self, depth: int) -> _Linear:
-        sign = self._take("-")
-        if self._take("("):
-            value = self._sum(depth + 1)
-            if not self._take(")"):
-                self._refuse("a parenthesis is not closed")
-        elif self._take("name"):
-            value = _Linear({self.tokens[self.at - 1][1]: 1.0}, 0.0)
-        elif self._take("number"):
-            value = _Linear({}, float(self.tokens[self.at - 1][1]))
+def _tokens(text: str, known: _Names) -> Iterator[_Token]:
+    place = 0
+    while place < len(text):
+        quotation, named, plain = _QUOTED.match(text, place), known.at(text, place), _NUMBER.match(text, place)
+        start, kind, value = place, "operand", _Linear({}, 0.0)
+        if quotation is not None:
+            if quotation[1] not in known.names:
+                raise _unknown(text, quotation[1], known)
+            place, value = quotation.end(), _Linear({quotation[1]: 1.0}, 0.0)
+        elif named is not None:
+            place, value = named[1], _Linear({named[0]: 1.0}, 0.0)
+        elif plain is not None:
+            place, value = plain.end(), _Linear({}, float(plain[0]))
+        elif text[place] in "+-*/()=,":
+            place, kind = place + 1, text[place]
+        elif not text[place].isspace():
+            raise _unknown(text, str(re.match(r"[\w.]+|.", text[place:], re.DOTALL)[0]), known)  # type: ignore[index]
         else:
-            after = f"{self.tokens[self.at][1]!r}" if self.at < len(self.tokens) else "the end"
-            self._refuse(f"expected a coefficient or a number before {after}")
-        return value.times(-1.0) if sign else value
+            place += 1
+            continue
+        yield _Token(kind, start, place, value)
+
+
+def _split(tokens: list[_Token], sign: str) -> list[list[_Token]]:
+    """The tokens between those of a sign."""
+    places = [-1, *(i for i, token in enumerate(tokens) if token.kind == sign), len(tokens)]
+    return [tokens[first + 1 : last] for first, last in pairwise(places)]
+
+
+def _side(text: str, tokens: list[_Token]) -> tuple[str, _Linear]:
+    """One side of an equation as it is written, and as a linear function; operands have numbers in the parsed code."""
+    code = " ".join(f"x{i}" if token.kind == "operand" else token.kind for i, token in enumerate(tokens))
+    try:
+        value = _evaluated(ast.parse(code, mode="eval").body, tokens)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = getattr(error, "msg", str(error)) if tokens else "expected a coefficient or a number"
+        raise _invalid(text, reason) from error
+    return " ".join(text[tokens[0].start : tokens[-1].stop].split()), value
+
+
+def _evaluated(node: ast.expr, tokens: list[_Token]) -> _Linear:
+    if isinstance(node, ast.Name):
+        return tokens[int(node.id[1:])].value
+    if isinstance(node, ast.UnaryOp):
+        return _evaluated(node.operand, tokens).times(-1.0 if isinstance(node.op, ast.USub) else 1.0)
+    if isinstance(node, ast.BinOp):
+        first, second = _evaluated(node.left, tokens), _evaluated(node.right, tokens)
+        if isinstance(node.op, ast.Add | ast.Sub):
+            return first.plus(second, -1.0 if isinstance(node.op, ast.Sub) else 1.0)
+        if isinstance(node.op, ast.Mult) and not first.weights:
+            first, second = second, first
+        if not second.weights and isinstance(node.op, ast.Mult):
+            return first.times(second.constant)
+        if not second.weights and second.constant:
+            return first.times(1 / second.constant)
+    raise ValueError("it is not linear in the coefficients")
+
+
+def _unknown(text: str, name: str, known: _Names) -> ColumnError:
+    return ColumnError(
+        f"The hypothesis {shortened(text, 80)!r} contains {shortened(name, 40)!r}, which is not a coefficient. "
+        f"Coefficients: {quoted(known.names, 20)}."
+    )
+
+
+def _invalid(text: str, reason: str) -> ParameterError:
+    return ParameterError(Setting("hypothesis"), f": {shortened(text, 80)!r} is not valid: {reason}.")

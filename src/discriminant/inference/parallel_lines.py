@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from scipy.special import chdtrc, expit
@@ -23,7 +23,7 @@ from ..moments.covariance import factorised
 from ..objective import Objective, Standardisation
 from ..ordinal_objective import OrdinalObjective
 from ..passes import Pass
-from ..results import Result, aligned, columns_of, number, p_value
+from ..results import Result, aligned, number, p_value
 from ..solvers.newton import minimise_newton
 from ..solvers.ordinal import minimise_ordinal
 
@@ -79,9 +79,6 @@ class ParallelLinesTest(Result):
 
     def __getitem__(self, term: str) -> ParallelLinesRow:
         return next(row for row in self.rows if row.term == term)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows)
 
     def __str__(self) -> str:
         table = [["term", "chi-square", "df", "p"]]

@@ -47,6 +47,7 @@ baseline, native = _builds()
 
 active_set = native.active_set
 columns = native.columns
+context = native.context
 coordinate = native.coordinate
 dual_coordinate = native.dual_coordinate
 losses = native.losses

@@ -65,8 +65,11 @@ class Covariance(ABC):
 
 
 def _solve_lower(factor: Array, right: Array, transposed: bool = False) -> Array:
-    """``factor^-1 right``, or with the transposed factor; for small matrices several times faster than SciPy."""
-    return np.asarray(dtrsm(1.0, factor, right, lower=1, trans_a=int(transposed))) if right.size else right
+    """``factor^-1 right``, or with the transposed factor; for small matrices several times faster than SciPy.
+
+    The factor is transposed, because BLAS would copy an array that is not in Fortran order.
+    """
+    return np.asarray(dtrsm(1.0, factor.T, right, lower=0, trans_a=int(not transposed))) if right.size else right
 
 
 class CholeskyCovariance(Covariance):

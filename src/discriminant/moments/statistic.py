@@ -20,7 +20,7 @@ class       (K, p, p)     rows of each class (QDA)
 ==========  ============  ===========================================================
 
 Every block is centred on its class means before it is multiplied, and means are combined by their differences (Chan,
-Golub & LeVeque 1979), so that an offset of 1e8 costs no precision. `RowMoments` keeps the rows themselves if they are
+Golub & LeVeque 1983), so that an offset of 1e8 costs no precision. `RowMoments` keeps the rows themselves if they are
 fewer than the columns; `FoldMoments` keeps the moments of each cross-validation fold. `MomentsSpec` lists the moments
 that a model requires, so that one pass serves several models.
 

@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Array
+from ..data import random_words
 from ..errors import ColumnError, InputError, Setting
 from ..results import Finding, quoted
 from ..tables.classes import learn_target
 from ..tables.column import Column
-from ..tables.counting import Counts, SampledFacts, uniform_of_rows
+from ..tables.counting import Counts, SampledFacts
 from ..tables.dialect import MISSING_CODES
 from ..tables.facts import TableFacts
 from ..tables.labels import Target, raw_labels
@@ -157,7 +158,7 @@ def _sample_rows(shares: Array, parts: Iterator[_Selected]) -> list[tuple[pa.Tab
     """A sample with the given share of each class, and its class codes."""
     found = []
     for part in parts:
-        is_sampled = uniform_of_rows(part.numbers) < shares[part.classes]
+        is_sampled = random_words(part.numbers).astype(np.float64) / 2.0**64 < shares[part.classes]
         if is_sampled.any():
             found.append((part.table.filter(pa.array(is_sampled)), part.classes[is_sampled]))
     return found

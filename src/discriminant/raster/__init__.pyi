@@ -9,6 +9,8 @@ from .design import DesignSize, SampleDesign, allocate, draw_design, sample_size
 from .groups import AreaGroups, area_groups
 from .image import Image, open_image
 from .label_image import LabelImage
+from .macro import MacroClasses, read_macro_classes
+from .masks import Mask
 from .models import (
     HeldOutAccuracy,
     MapRule,
@@ -20,6 +22,8 @@ from .models import (
 )
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
+from .smoothing import Smoothing, sieved
+from .smoothing_choice import SmoothingChoice, choose_smoothing
 from .stratified import AreaAdjusted, area_adjusted_accuracy
 
 __all__ = [
@@ -37,18 +41,23 @@ __all__ = [
     "LabelImage",
     "Legend",
     "LegendEntry",
+    "MacroClasses",
     "MapAccuracy",
     "MapAssessment",
     "MapOptions",
     "MapRule",
+    "Mask",
     "SampleDesign",
     "SampleOrigin",
     "Samples",
+    "Smoothing",
+    "SmoothingChoice",
     "allocate",
     "area_adjusted_accuracy",
     "area_groups",
     "assess_map",
     "bands_like",
+    "choose_smoothing",
     "class_pixels",
     "class_separability",
     "classify_image",
@@ -65,8 +74,10 @@ __all__ = [
     "open_areas",
     "open_image",
     "read_class_map",
+    "read_macro_classes",
     "refuse_other_bands",
     "sample_size",
     "save_samples",
+    "sieved",
     "split_by_area",
 ]

@@ -118,7 +118,12 @@ class Legend:
     @property
     def dtype(self) -> str:
         """The smallest type that can hold all codes."""
-        return "uint8" if max(self.nodata, *(entry.code for entry in self.entries)) <= 255 else "uint16"
+        return "uint8" if self.n_codes <= 256 else "uint16"
+
+    @property
+    def n_codes(self) -> int:
+        """The largest code, with that of nodata, plus 1."""
+        return 1 + max(self.nodata, *self.names)
 
     @property
     def codes(self) -> Array:
@@ -445,6 +450,8 @@ class ClassMap(Result):
         All files that were written.
     findings : tuple of Finding
         Notes and warnings about the image.
+    n_masked : int, default=0
+        The number of pixels that a mask left out; they are among those without a value.
 
     See Also
     --------
@@ -459,6 +466,7 @@ class ClassMap(Result):
     hectares: dict[Any, float] | None
     files: tuple[Path, ...]
     findings: tuple[Finding, ...] = ()
+    n_masked: int = 0
 
     @property
     def written(self) -> dict[str, list[str]]:
@@ -481,7 +489,7 @@ class ClassMap(Result):
             {
                 "map": str(self.path),
                 "classes": records_of(self._columns()),
-                "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata},
+                "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata, "masked": self.n_masked},
                 "hectares": self.hectares,
                 "files": [str(path) for path in self.files],
                 "findings": self.findings,

@@ -25,12 +25,14 @@ from ..files import check_target
 from ..results import jsonable, listed
 from .accuracy import TRAINING_TAG
 from .bands import MAX_NAMED_BANDS, Band, bands_like, refuse_other_bands
-from .class_map import ClassMap, Legend, gdal_tables, qgis_style
-from .coordinates import pixel_areas
+from .class_map import ClassMap, gdal_tables, qgis_style
+from .coordinates import code_areas, pixel_areas
 from .files import extra
 from .image import Image, Paths, opened, refuse_palette
-from .models import MapRule, Scorer, pixel_classifier, valued_rows
+from .models import MapRule, valued_rows
 from .output import RasterFile, beside, check_raster_target, new_rasters, tile_of
+from .rendering import PixelMap, WindowCodes
+from .smoothing import WHOLE
 
 if TYPE_CHECKING:
     from rasterio.windows import Window
@@ -39,6 +41,12 @@ if TYPE_CHECKING:
 #: results fit into `WINDOW_BYTES`. Windows of files without tiles are as wide as the image.
 WINDOW_SIDES: Final = (512, 256, 128, 64, 32, 16)
 WINDOW_BYTES: Final = 16_000_000
+#: The same for maps whose pixels depend on their neighbourhood: windows are larger, because their margins are read and
+#: computed twice. Bytes of a pixel: shares before and after smoothing for each class, patches and their sizes.
+WIDE_WINDOW_SIDES: Final = (2048, 1024)
+WIDE_WINDOW_BYTES: Final = 100_000_000
+SHARE_BYTES: Final = 4
+PATCH_BYTES: Final = 12
 #: Size of GDAL's cache of tiles. Every tile is read once, so a larger cache would only use memory.
 TILE_CACHE_BYTES: Final = 64_000_000
 
@@ -61,6 +69,8 @@ class MapOptions:
         Replace existing files.
     training : dict, optional
         A description of the training data for the metadata of the map.
+    subclass_map : path, optional
+        With macro-classes: also write the map of the classes of the model, before small patches are replaced.
     n_jobs : int, default=-1
         Number of threads: -1 all cores, None as many as BLAS uses. The map does not depend on it.
     progress : bool, callable or None, default=False
@@ -86,6 +96,7 @@ class MapOptions:
     overviews: bool = False
     overwrite: bool = False
     training: Mapping[str, Any] | None = None
+    subclass_map: str | os.PathLike[str] | None = None
     n_jobs: int | None = -1
     progress: ProgressOption = False
 
@@ -152,35 +163,48 @@ def classify_image(
     check_choice("probability_type", options.probability_type, ("percent", "float32"))
     target = check_raster_target(output, options.overwrite)
     style = check_target(target.with_suffix(".qml"), options.overwrite)
+    subclasses = [] if options.subclass_map is None else [check_raster_target(options.subclass_map, options.overwrite)]
+    if subclasses and rule.macro is None:
+        raise ParameterError(Setting("subclass_map"), " requires macro-classes (", Setting("macro"), "). Omit it.")
     probabilities = [path for path in (options.probability, options.probabilities) if path]
-    paths = [target, *(check_raster_target(path, options.overwrite) for path in probabilities)]
+    paths = [target, *subclasses, *(check_raster_target(path, options.overwrite) for path in probabilities)]
     with opened(image) as given, extra("rasterio").Env(GDAL_CACHEMAX=TILE_CACHE_BYTES):
         _refuse_same(paths, given)
         refuse_palette(given)
         source = _with_bands_of(model, trained_on, given)
         if probabilities and not hasattr(model, "predict_proba"):
             raise ParameterError(f"{type(model).__name__} has no predicted probabilities. Omit the probability maps.")
-        legend, score = pixel_classifier(model, rule, options.colours)
-        rasters = _rasters(paths, legend, model, source, _map_tags(source, model, rule, options.training), options)
+        rendered = PixelMap.of(model, rule, options.colours)
+        legend = rendered.legend
+        rasters = _rasters(paths, rendered, source, _map_tags(source, model, rule, options.training), options)
         texts = {style: qgis_style(legend), beside(target, ".aux.xml"): gdal_tables(legend)}
-        pixels, hectares = _write(source, model, score, rasters, texts, options)
-        by_class = {entry.label: int(pixels[entry.code]) for entry in legend.entries}
-        on_ground = None if hectares is None else {e.label: float(hectares[e.code]) for e in legend.entries}
+        texts |= {beside(path, ".aux.xml"): gdal_tables(rendered.subclass_legend) for path in subclasses}
+        counts = _write(source, rendered, rasters, texts, options)
+        by_class = {entry.label: int(counts.pixels[entry.code]) for entry in legend.entries}
+        on_ground = None
+        if counts.hectares is not None:
+            on_ground = {entry.label: float(counts.hectares[entry.code]) for entry in legend.entries}
         files, findings = (*paths, *texts), (*source.findings, *source.fill_findings())
-        return ClassMap(target, legend, by_class, int(pixels[legend.nodata]), on_ground, files, findings)
+        n_nodata = int(counts.pixels[legend.nodata])
+        return ClassMap(target, legend, by_class, n_nodata, on_ground, files, findings, counts.n_masked)
 
 
 def _rasters(
-    paths: Sequence[Path], legend: Legend, model: Classifier, image: Image, tags: Mapping[str, str], options: MapOptions
+    paths: Sequence[Path], rendered: PixelMap, image: Image, tags: Mapping[str, str], options: MapOptions
 ) -> list[RasterFile]:
-    """The files of the class map and of the probabilities."""
-    grid, (target, *others) = _grid(image), paths
-    raster = RasterFile(target, grid, legend.dtype, legend.nodata, ("class",), {**tags, **legend.tags()})
-    rasters = [replace(raster, colours=legend.colour_table, overviews=options.overviews)]
+    """The files of the class map, of subclasses and of the probabilities."""
+    grid, legends = _grid(image), [rendered.legend, *[rendered.subclass_legend] * (options.subclass_map is not None)]
+    rasters = [
+        RasterFile(
+            path, grid, legend.dtype, legend.nodata, ("class",), {**tags, **legend.tags()}, legend.colour_table,
+            options.overviews,
+        )
+        for path, legend in zip(paths, legends, strict=False)
+    ]  # fmt: skip
     dtype, nodata = ("uint8", 255.0) if options.probability_type == "percent" else ("float32", float("nan"))
-    by_class = tuple(f"probability of {label}" for label in model.classes_.tolist())
+    by_class = tuple(f"probability of {label}" for label in rendered.model.classes_.tolist())
     bands = [("highest probability",)] * bool(options.probability) + [by_class] * bool(options.probabilities)
-    for path, names in zip(others, bands, strict=True):
+    for path, names in zip(paths[len(legends) :], bands, strict=True):
         rasters.append(RasterFile(path, grid, dtype, nodata, names, tags, overviews=options.overviews, smooth=True))
     return rasters
 
@@ -228,6 +252,12 @@ def _map_tags(image: Image, model: Classifier, made_by: MapRule, training: Mappi
     priors = getattr(model, "priors_", None)
     if priors is not None:
         tags["PRIORS"] = dict(zip(classes, priors.tolist(), strict=True))
+    if made_by.smoothing is not None:
+        rule += f"; {made_by.smoothing}"
+    if made_by.min_pixels > 1:
+        rule += f"; minimum mapping unit {made_by.min_pixels} pixels"
+    if made_by.macro is not None:
+        tags["MACRO_CLASSES"] = dict(zip(classes, made_by.macro.labels(classes).tolist(), strict=True))
     tags["RULE"] = rule
     if training is not None:
         tags[TRAINING_TAG] = training
@@ -237,55 +267,77 @@ def _map_tags(image: Image, model: Classifier, made_by: MapRule, training: Mappi
     }
 
 
-def _write(
-    image: Image,
-    model: Classifier,
-    score: Scorer,
-    rasters: list[RasterFile],
-    texts: Mapping[Path, str],
-    options: MapOptions,
-) -> tuple[Array, Array | None]:
-    """Classify and write all windows; return the pixels and hectares of each code."""
-    areas, n_codes = pixel_areas(image), 1 + int(np.iinfo(rasters[0].dtype).max)
-    pixel_bytes = image.n_bands * image.dtype.itemsize + sum(raster.pixel_bytes for raster in rasters)
-    fitting = (side for side in WINDOW_SIDES if pixel_bytes * math.prod(image.block_shape(side)) <= WINDOW_BYTES)
-    side = next(fitting, WINDOW_SIDES[-1])
+@dataclass
+class _Counts:
+    """Pixels and hectares of each code of a map (hectares None if unknown), and the pixels that a mask left out."""
 
-    def classified(window: Window) -> tuple[Window, Array, Array, list[Array]]:
-        values, valid = image.read(window)
-        pixels, flat = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
-        codes = score(pixels, flat)
-        found = [codes[None], *_probabilities(model, pixels, flat, rasters[1:])]
-        weights = np.zeros(len(codes)) if areas is None else areas.of_window(window).ravel()
-        counts, hectares = np.bincount(codes, minlength=n_codes), np.bincount(codes, weights, n_codes)
-        return window, counts, hectares, [part.reshape(-1, *valid.shape) for part in found]
+    pixels: Array
+    hectares: Array | None
+    n_masked: int = 0
+
+
+def _write(
+    image: Image, rendered: PixelMap, rasters: list[RasterFile], texts: Mapping[Path, str], options: MapOptions
+) -> _Counts:
+    """Classify and write all windows; return the pixels and hectares of each code."""
+    areas, n_codes, n_maps = pixel_areas(image), rendered.legend.n_codes, 1 + (options.subclass_map is not None)
+    side = _window_side(image, rendered, rasters)
+
+    def classified(window: Window) -> tuple[Window, Array, Array, int, list[Array]]:
+        found = rendered.of_window(image, window)
+        layers = [found.codes[None], found.subclass_codes[None]][:n_maps]
+        layers += _probabilities(rendered.model, found, rasters[n_maps:])
+        return window, *code_areas(found.codes, window, n_codes, areas), found.n_masked, layers
 
     windows, tile = list(image.windows(side)), tile_of(image.block_shape(side)[0])
-    pixels, hectares = np.zeros(n_codes, dtype=np.int64), np.zeros(n_codes)
+    counts = _Counts(np.zeros(n_codes, dtype=np.int64), None if areas is None else np.zeros(n_codes))
     bar = progress_bar("Classifying", len(windows), options.progress)
     with new_rasters(rasters, texts, tile) as files, bar as advance:
         # Bands have been compared by name; predictions from arrays need no warning about missing names.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         # The threads must end before the files are closed: GDAL crashes if a closed file is read.
         with closing(in_order(classified, windows, options.n_jobs)) as results:
-            for window, counts, areas_of, parts in results:
-                pixels += counts
-                hectares += areas_of
-                for file, part in zip(files, parts, strict=True):
-                    file.write(part, window=window)
+            for window, pixels, hectares, n_masked, layers in results:
+                counts.pixels += pixels
+                counts.n_masked += n_masked
+                if counts.hectares is not None:
+                    counts.hectares += hectares
+                for file, layer in zip(files, layers, strict=True):
+                    file.write(layer, window=window)
                 advance()
-    return pixels, None if areas is None else hectares
+    return counts
 
 
-def _probabilities(model: Classifier, pixels: Array, valid: Array, rasters: Sequence[RasterFile]) -> list[Array]:
-    """Probabilities of all classes or the highest, shape (bands, n), for each raster."""
+def _window_side(image: Image, rendered: PixelMap, rasters: Sequence[RasterFile]) -> int:
+    """The minimum side of windows: small for the cache, but large compared with the margin that is read twice."""
+    pixel_bytes = image.n_bands * image.dtype.itemsize + sum(raster.pixel_bytes for raster in rasters)
+    sides: tuple[int, ...] = WINDOW_SIDES
+    limit = WINDOW_BYTES
+    if rendered.margin:
+        sides, limit = WIDE_WINDOW_SIDES + WINDOW_SIDES, WIDE_WINDOW_BYTES
+        pixel_bytes += PATCH_BYTES * (rendered.rule.min_pixels > 1)
+        pixel_bytes += SHARE_BYTES * len(rendered.model.classes_) * (rendered.rule.smoothing is not None)
+    fitting = (side for side in sides if pixel_bytes * math.prod(image.block_shape(side)) <= limit)
+    return next(fitting, WINDOW_SIDES[-1])
+
+
+def _probabilities(model: Classifier, found: WindowCodes, rasters: Sequence[RasterFile]) -> list[Array]:
+    """Probabilities of all classes or the highest, shape (bands, height, width), for each raster."""
+    shape, valid = found.valid.shape, found.valid.ravel()
     out = [np.full((len(raster.bands), len(valid)), raster.nodata, dtype=raster.dtype) for raster in rasters]
-    for rows, where in valued_rows(pixels, valid) if rasters else ():
-        posteriors = np.asarray(model.predict_proba(rows))  # type: ignore[attr-defined]
+
+    def write(posteriors: Array, where: Array) -> None:
         for bands in out:
-            found = posteriors.T if len(bands) > 1 else posteriors.max(axis=1)[None]
-            bands[:, where] = np.rint(100 * found.astype(np.float32)) if bands.dtype == np.uint8 else found
-    return out
+            layer = posteriors.T if len(bands) > 1 else posteriors.max(axis=1)[None]
+            bands[:, where] = np.rint(100 * layer.astype(np.float32)) if bands.dtype == np.uint8 else layer
+
+    if rasters and found.shares is not None:
+        write(found.shares.reshape(len(found.shares), -1)[:, valid].T / WHOLE, np.flatnonzero(valid))
+    elif rasters:
+        pixels = np.ascontiguousarray(found.values.reshape(len(found.values), -1))
+        for rows, where in valued_rows(pixels, valid):
+            write(np.asarray(model.predict_proba(rows)), where)  # type: ignore[attr-defined]
+    return [layer.reshape(-1, *shape) for layer in out]
 
 
 def _refuse_same(targets: Sequence[Path], image: Image) -> None:

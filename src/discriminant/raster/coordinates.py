@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, Setting
+from ..kernels import pixels as kernels
 from .files import extra
 
 if TYPE_CHECKING:
@@ -157,12 +158,31 @@ class PixelAreas:
 
     def of_window(self, window: Window) -> Array:
         """The areas of the pixels of a window, shape (height, width)."""
-        return self.at(window.row_off + np.arange(window.height), window.col_off + np.arange(window.width))
+        return _interpolated(self.columns, self.of_rows(window).T, window.col_off + np.arange(window.width)).T
+
+    def of_rows(self, window: Window) -> Array:
+        """The areas at the columns of the lattice in the rows of a window, shape (height, columns)."""
+        return _interpolated(self.rows, self.hectares, window.row_off + np.arange(window.height))
 
     def at(self, rows: Array, columns: Array) -> Array:
         """The areas of the pixels in these rows and columns, shape (rows, columns)."""
-        by_row = _interpolated(self.rows, self.hectares, rows)
-        return _interpolated(self.columns, by_row.T, columns).T
+        return _interpolated(self.columns, _interpolated(self.rows, self.hectares, rows).T, columns).T
+
+
+def code_areas(codes: Array, window: Window, n_codes: int, areas: PixelAreas | None) -> tuple[Array, Array]:
+    """The number of pixels and the hectares of each code below ``n_codes`` in a window; hectares are 0 without areas.
+
+    ``codes`` are uint8 or uint16, shape (height, width).
+    """
+    pixels, hectares = np.zeros(n_codes, dtype=np.int64), np.zeros(n_codes)
+    if areas is None:
+        nodes, values = np.array([0.0, 1.0]), np.zeros((window.height, 2))
+    elif len(areas.columns) == 1:
+        nodes, values = np.array([0.0, 1.0]), np.repeat(areas.of_rows(window), 2, axis=1)
+    else:
+        nodes, values = areas.columns - window.col_off, areas.of_rows(window)
+    kernels.code_areas(codes, nodes, np.ascontiguousarray(values), pixels, hectares)
+    return pixels, hectares
 
 
 def pixel_areas(image: Image) -> PixelAreas | None:

@@ -21,6 +21,7 @@ from ..results import Finding, listed, suggestion
 from .bands import MAX_NAMED_BANDS, Band
 from .coordinates import MAX_DEGREES, apply_affine, as_crs
 from .files import BandPlace, ImageFiles, band_places, extra, label_of, refuse_other_grid, source_files
+from .masks import Mask, OpenMask
 
 if TYPE_CHECKING:
     from rasterio.crs import CRS
@@ -57,6 +58,8 @@ class Image:
         Whether every band marked as alpha is transparency, as in painted pictures; otherwise its values are checked.
     nodata : float, optional
         The nodata value of every band, instead of those declared in the files.
+    mask : Mask, optional
+        Pixels that are left out, such as clouds.
 
     Attributes
     ----------
@@ -119,12 +122,15 @@ class Image:
         crs: str | CRS | None = None,
         painted: bool = False,
         nodata: float | None = None,
+        mask: Mask | None = None,
     ) -> None:
         self.paths = tuple(paths)
         self._given_nodata = nodata
         self._files = ImageFiles(paths)
+        self._mask: OpenMask | None = None
         try:
             datasets = self._files.datasets()
+            self._mask = None if mask is None else OpenMask(mask, self.paths[0], datasets[0])
             self._describe(datasets, painted)
             self._locate(datasets[0], crs)
             self._choose(None if bands is None else self._numbers(bands))
@@ -203,7 +209,7 @@ class Image:
         self.n_bands, self.band_names = len(self.bands), tuple(band.name for band in self.bands)
         self.dtypes = tuple(band.dtype for band in self.bands)
         self.dtype = np.result_type(*map(np.dtype, self.dtypes))
-        hidden = any(source.has_mask or source.alpha for source in self._sources)
+        hidden = self._mask is not None or any(source.has_mask or source.alpha for source in self._sources)
         self.masked = hidden or any(value is not None for value in self.nodata)
         one = datasets[where[0].file]
         coloured = self.n_bands == 1 and one.colorinterp[where[0].index - 1].name == "palette"
@@ -339,7 +345,8 @@ class Image:
     def read(self, window: Window | None = None, shape: tuple[int, int] | None = None) -> tuple[Array, Array]:
         """The values of a window, shape (bands, height, width), and where they are valid, shape (height, width).
 
-        A pixel is invalid if any band has its nodata value, NaN or infinity, or if an alpha band or a mask hides it.
+        A pixel is invalid if any band has its nodata value, NaN or infinity, or if an alpha band or a mask hides it
+        (see `masked_pixels`).
 
         Parameters
         ----------
@@ -358,11 +365,30 @@ class Image:
         datasets = self._files.datasets()
         read = [source.read(datasets[source.file], window, shape) for source in self._sources]
         array = np.concatenate([values.astype(self.dtype, copy=False) for values, _ in read])
-        return array if self._order is None else array[self._order], np.all([valid for _, valid in read], axis=0)
+        valid = np.all([valid for _, valid in read], axis=0)
+        if self._mask is not None:
+            valid &= ~self._mask.read(window, shape)
+        return array if self._order is None else array[self._order], valid
+
+    def masked_pixels(self, window: Window) -> int:
+        """The number of pixels of a window that the given mask leaves out.
+
+        Parameters
+        ----------
+        window : rasterio Window
+            The part to read.
+
+        Returns
+        -------
+        int
+        """
+        return 0 if self._mask is None else int(np.count_nonzero(self._mask.read(window)))
 
     def close(self) -> None:
         """Close all files; the image can no longer be read."""
         self._files.close()
+        if self._mask is not None:
+            self._mask.close()
 
     def __enter__(self) -> Self:
         return self
@@ -376,7 +402,11 @@ class Image:
 
 
 def open_image(
-    paths: Paths, bands: Bands | None = None, crs: str | CRS | None = None, nodata: float | None = None
+    paths: Paths,
+    bands: Bands | None = None,
+    crs: str | CRS | None = None,
+    nodata: float | None = None,
+    mask: Mask | None = None,
 ) -> Image:
     """Open an image in one file, or in several files on the same grid whose bands are stacked in order.
 
@@ -393,6 +423,8 @@ def open_image(
     nodata : float, optional
         The nodata value of every band, instead of those declared in the files. A pixel with this value in any band is
         not read as a measurement.
+    mask : Mask, optional
+        Another raster on the same grid that marks pixels to leave out, such as clouds.
 
     Returns
     -------
@@ -421,7 +453,7 @@ def open_image(
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not several:
         raise InputError("open_image needs at least one file, got an empty list. Give the path of an image.")
-    return Image([os.fspath(path) for path in several], bands, crs, nodata=nodata)
+    return Image([os.fspath(path) for path in several], bands, crs, nodata=nodata, mask=mask)
 
 
 def opened(image: Image | Paths) -> AbstractContextManager[Image]:

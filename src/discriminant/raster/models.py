@@ -31,7 +31,9 @@ from ..validation.splits import Split, plan_rounds
 from .accuracy import MapAccuracy, map_accuracy
 from .class_map import Legend, make_legend
 from .groups import AreaGroups, area_groups, class_counts
+from .macro import MacroClasses
 from .samples import Samples
+from .smoothing import Smoothing
 
 #: Computes codes (n,) from pixels (bands, n) and where they are valid (n,).
 Scorer = Callable[[Array, Array], Array]
@@ -130,10 +132,10 @@ def fit_image_model(model: BaseEstimator, samples: Samples, groups: AreaGroups |
     (0.0, 1.0)
     """
     found = groups or area_groups(samples)
-    return _fitted(model, as_rows(samples.X, samples.band_names), samples.y, found.groups)
+    return fit_in_area_groups(model, as_rows(samples.X, samples.band_names), samples.y, found.groups)
 
 
-def _fitted(model: BaseEstimator, X: MatrixLike, y: Array, groups: Array) -> BaseEstimator:
+def fit_in_area_groups(model: BaseEstimator, X: MatrixLike, y: Array, groups: Array) -> BaseEstimator:
     """The fitted model, with settings chosen by held-out groups if two classes have several."""
     _, codes = encode_labels(y, len(y))
     pairs = np.unique(np.column_stack((codes, groups)), axis=0)
@@ -157,11 +159,18 @@ class MapRule:
     reject : float, optional
         For models with normal classes: reject pixels outside the region that contains this share of the pixels of their
         class, such as 0.99, by Mahalanobis distance, see `discriminant.theory.distance_limits`.
+    smoothing : Smoothing, optional
+        Smooth the probabilities before deciding.
+    min_pixels : int, default=1
+        The minimum mapping unit: smaller patches are replaced by those around them, see `sieved`.
+    macro : MacroClasses, optional
+        Merge classes before patches are replaced.
 
     See Also
     --------
     classify_image : Writes a map with this rule.
-    held_out_accuracy : The accuracy of such a map.
+    choose_smoothing : The accuracy of a smoothed map, and the best smoothing.
+    held_out_accuracy : The accuracy of such a map, without smoothing and minimum mapping unit.
 
     Examples
     --------
@@ -172,6 +181,9 @@ class MapRule:
 
     decision: Decision | None = None
     reject: float | None = None
+    smoothing: Smoothing | None = None
+    min_pixels: int = 1
+    macro: MacroClasses | None = None
 
 
 def pixel_classifier(
@@ -183,9 +195,13 @@ def pixel_classifier(
     labels = [plain(label) for label in (model.classes_ if actions is None else actions)]
     abstains = actions is not None and ABSTAIN in labels
     classes = [label for label in labels if label != ABSTAIN] if abstains else labels
+    if rule is not None and rule.macro is not None:
+        rule.macro.check(classes)
+        known = {str(label) for label in classes}
+        colours = {label: colour for label, colour in (colours or {}).items() if str(label) in known}
     legend = make_legend(classes, abstains or reject is not None, colours)
     score = _scorer(model, legend, decision)
-    return legend, score if reject is None else _with_rejection(score, model, legend, reject)
+    return legend, score if reject is None else with_rejection(score, model, legend, reject)
 
 
 def _scorer(model: Classifier, legend: Legend, decision: Decision | None) -> Scorer:
@@ -240,7 +256,7 @@ def valued_rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
         yield np.ascontiguousarray(pixels[:, where].T, dtype=np.float64), where
 
 
-def _with_rejection(score: Scorer, model: Classifier, legend: Legend, share: float) -> Scorer:
+def with_rejection(score: Scorer, model: Classifier, legend: Legend, share: float) -> Scorer:
     """Rejects pixels that are atypical of their class, of which this share remains.
 
     Pixels are rejected by their Mahalanobis distance from the mean of their class (Campbell 1984; Foody et al. 1992),
@@ -464,7 +480,7 @@ def held_out_accuracy(
 
     def classified(split: Split) -> tuple[Array, dict[int, Any], Array]:
         train = split.train
-        fitted = _fitted(clone(model), samples.X[train], samples.y[train], found.groups[train])
+        fitted = fit_in_area_groups(clone(model), samples.X[train], samples.y[train], found.groups[train])
         legend, score = pixel_classifier(fitted, rule)
         pixels = np.ascontiguousarray(samples.X[split.test].T)
         return split.test, legend.names, score(pixels, np.ones(len(split.test), bool))
@@ -472,9 +488,22 @@ def held_out_accuracy(
     for test, names, codes in in_order(classified, plan.splits, None):
         mapped[test] = [names[code] for code in codes.tolist()]
         others |= dict.fromkeys(names.values())
-    actions = [label for label in others if label not in samples.classes.tolist()]
-    confusion = map_accuracy(samples.y, label_array(mapped.tolist()), samples.classes, actions).confusion
+    confusion = agreement(samples, mapped, list(others), rule).confusion
     return HeldOutAccuracy(confusion, found)
+
+
+def agreement(samples: Samples, mapped: Array, outcomes: Sequence[Hashable], rule: MapRule | None) -> MapAccuracy:
+    """The agreement of mapped labels with the classes of samples, by macro-class if the rule has any.
+
+    ``outcomes`` are all labels of the map; those that are not classes are columns of their own.
+    """
+    truth, labels = samples.y, label_array(mapped.tolist())
+    if rule is not None and rule.macro is not None:
+        outcomes = rule.macro.labels(outcomes).tolist()
+        truth, labels = rule.macro.labels(truth.tolist()), rule.macro.labels(labels.tolist())
+    classes = np.unique(truth)
+    actions = [label for label in dict.fromkeys(outcomes) if label not in classes.tolist()]
+    return map_accuracy(truth, labels, classes, actions)
 
 
 def _held_out(counts: Array, share: float, rng: np.random.Generator) -> Array:

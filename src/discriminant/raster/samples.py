@@ -337,7 +337,9 @@ def invalid_pixels(n_invalid: int, n_marked: int, more: str = "") -> list[Findin
     """A finding about labelled pixels without a value, if there are any; a warning if there is ``more`` to report."""
     if not n_invalid:
         return []
-    words = f"{n_invalid:,} of {n_marked:,} labelled pixels have no value (nodata or transparent) and are left out."
+    words = (
+        f"{n_invalid:,} of {n_marked:,} labelled pixels have no value (nodata, transparent or masked) and are left out."
+    )
     return [area_finding("warning" if more else "note", "nodata", f"{words}{more}")]
 
 

@@ -19,9 +19,9 @@ from ..arrays import Array, ArrayLike, PerClass
 from ..data import check_choice
 from ..errors import InputError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix
-from ..evaluation.cross_table import CrossTable
 from ..evaluation.intervals import Interval, check_level, wilson_interval
 from ..evaluation.rates import ratio
+from ..evaluation.table_sample import CrossTable
 from ..results import NOTHING, Result, aligned, jsonable, listed, plain, shortened, shown
 
 if TYPE_CHECKING:

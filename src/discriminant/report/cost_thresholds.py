@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arrays import Array
+from ..evaluation.curves import expected_costs
 from ..evaluation.ranking import RankedScores
-from ..evaluation.thresholds import expected_costs
 from ..results import percent
 from .page import drawing, quoted, short
 from .sentences import prevalence_sentence

@@ -19,6 +19,7 @@ from ..raster.image import Image, Paths, opened
 from ..raster.models import HeldOutAccuracy
 from ..raster.samples import Samples
 from ..raster.separability import BIAS, MAX_PRINTED_PAIRS, SCALE, ClassSeparability
+from ..raster.smoothing_choice import SmoothingChoice
 from ..raster.stratified import AreaAdjusted
 from ..results import count, percent, several
 from .page import Block, Blocks, Section, drawing, quoted, significant, table_block, versions, write_page
@@ -57,6 +58,8 @@ class RasterReport:
         The command that wrote the page.
     title : str, optional
         The title of the page. Default: named after the image or the map.
+    smoothing : SmoothingChoice, optional
+        The smoothing of the map, chosen by held-out areas.
     """
 
     image: Image | Paths | None
@@ -70,6 +73,7 @@ class RasterReport:
     area_unit: str = ""
     command: str | None = None
     title: str | None = None
+    smoothing: SmoothingChoice | None = None
 
 
 def write_raster_report(path: str | os.PathLike[str], report: RasterReport) -> Path:
@@ -95,6 +99,7 @@ def write_raster_report(path: str | os.PathLike[str], report: RasterReport) -> P
         ("pictures", pictured, _pictures(image, class_map)),
         ("samples", "Samples", samples and samples_blocks(samples, separability, colours)),
         ("separability", "Class separability", separability and separability_blocks(separability)),
+        ("smoothing", "Smoothing", report.smoothing and smoothing_blocks(report.smoothing)),
         ("held-out", "Accuracy on held-out areas", report.held_out and agreement_blocks(report.held_out)),
         ("accuracy", "Map accuracy", accuracy and agreement_blocks(accuracy, " on the map", "")),
         ("adjusted", "Estimated areas", adjusted and adjusted_blocks(adjusted, report.area_unit)),
@@ -254,6 +259,18 @@ def separability_blocks(found: ClassSeparability) -> Blocks:
         table_block("Table of bands", bands, found.written_bands),
         Block("remark", of_all),
     ]
+
+
+def smoothing_blocks(found: SmoothingChoice) -> Blocks:
+    """The accuracies of all compared settings, and the chosen one."""
+    columns = found._columns()
+    rows = [[name, percent(accuracy), percent(error)] for name, accuracy, error in zip(*columns.values(), strict=True)]
+    head = ["Smoothing", "Accuracy on held-out areas", "Standard error of the difference"]
+    words = (
+        "The weakest setting whose accuracy is within one standard error of the highest is chosen. Standard errors are "
+        "between groups of areas."
+    )
+    return [Block("lead", found.sentence), table_block("Table of smoothing", head, rows), Block("remark", words)]
 
 
 def agreement_blocks(found: MapAccuracy, where: str = "", remark: str = HELD_OUT) -> Blocks:

@@ -26,8 +26,8 @@ from ..moments.statistic import column_moments
 from ..results import Finding, capitalised, count, exponential, metric_name, p_value, percent
 from ..tables.classes import imbalance_findings
 from ..validation.comparison import Comparison
-from .held_out import smooth_calibration_blocks
 from .page import SHARES, between, drawing, measured, quoted, signed, significant, versions
+from .risk_blocks import smooth_calibration_blocks
 from .sentences import calibration_sentences, few_rows_sentence, learning_sentence
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ WORDS: Final = {
         Path(__file__).with_name("templates").joinpath("glossary.toml").read_text(encoding="utf-8")
     ).items()
 }
-
-
 # Columns that are listed at once; the others can be unfolded.
 SHOWN_COLUMNS: Final = 20
 

@@ -28,8 +28,8 @@ from ..tables.training import TrainingTable
 from ..validation.comparison import Comparison
 from ..validation.learning_curve import LearningCurve
 from .cost_thresholds import Costs, thresholds_section
-from .held_out import decision_section, groups_section
 from .page import Section, between, measured, quoted, write_page
+from .risk_blocks import decision_section, groups_section
 from .sections import (
     WORDS,
     calibration_section,

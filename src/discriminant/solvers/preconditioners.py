@@ -86,9 +86,9 @@ def newton_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
     factors, contrasts = [factorised(block + ridge) for block in blocks], objective.contrasts
 
     def precondition(gradient: Array) -> Array:
-        of_scores = contrasts.T @ gradient
-        solved = np.concatenate([f.solve(row[None]) for f, row in zip(factors, of_scores, strict=True)])
-        return np.asarray(contrasts @ solved)
+        of_scores = (contrasts.T @ gradient).reshape(-1, contrasts.shape[1], gradient.shape[-1])
+        solved = np.stack([factor.solve(of_scores[:, k]) for k, factor in enumerate(factors)], axis=1)
+        return np.asarray((contrasts @ solved).reshape(gradient.shape))
 
     return precondition
 

@@ -23,7 +23,7 @@ from ..passes import Pass
 from .lbfgs import LBFGSMemory, Preconditioner
 from .line_search import ROUNDING, decreases_enough, shortened
 from .newton import MAX_NEWTON_PARAMETERS
-from .preconditioners import inverse_hessian, moment_preconditioner
+from .preconditioners import inverse_hessian, newton_preconditioner
 from .row_span import RowSpan, is_wide
 
 # Multiplications in a block of a pass of many fits, which leaves a few blocks for each thread; and its fewest rows.
@@ -74,12 +74,19 @@ class RidgeChoice:
 
     @classmethod
     def among(
-        cls, objective: Objective, held: HeldOut, alphas: Array, tol: float, max_iter: int, max_rising: int | None
+        cls,
+        objective: Objective,
+        held: HeldOut,
+        alphas: Array,
+        tol: float,
+        max_rising: int | None,
+        max_iter: int = 200,
+        free: Array | None = None,
     ) -> RidgeChoice:
-        """Try the strengths in turn, at most ``max_rising`` beyond the best one."""
-        span = RowSpan.of(objective) if is_wide(objective) else None
+        """Try the strengths in turn, at most ``max_rising`` beyond the best one; ``free`` is that of `ridge_paths`."""
+        span = RowSpan.of(objective) if free is None and is_wide(objective) else None
         own, losses, criteria = span.objective if span else objective, list[Array](), list[float]()
-        for fits in ridge_paths(own, held, alphas, tol, max_iter):
+        for fits in ridge_paths(own, held, alphas, tol, max_iter, free):
             losses.append(fits.losses(objective, held))
             criteria.append(losses[-1].mean() + strength_prior(objective, fits.alpha))
             best = int(np.argmin(criteria))
@@ -93,7 +100,12 @@ class RidgeChoice:
 
 
 def ridge_paths(
-    objective: Objective, held: HeldOut, alphas: Sequence[float] | Array, tol: float, max_iter: int
+    objective: Objective,
+    held: HeldOut,
+    alphas: Sequence[float] | Array,
+    tol: float,
+    max_iter: int,
+    free: Array | None = None,
 ) -> Iterator[FoldFits]:
     """All fits at decreasing strengths, one strength after the other.
 
@@ -109,6 +121,8 @@ def ridge_paths(
         Estimated relative suboptimality of a fit at which it has converged.
     max_iter : int
         Steps at each strength.
+    free : bool array of shape (fits, p), optional
+        The columns of each fit; the coefficients of the others are 0. Default: all.
     """
     objective = replace(objective, standard=objective.standardised)
     if not objective.data.is_streamed and not isinstance(objective.data.rows, SparseRows):
@@ -116,7 +130,7 @@ def ridge_paths(
         data = objective.data.gather()
         rows = data.rows.in_blocks(max(BLOCK_OPERATIONS // work, MIN_BLOCK_ROWS))
         objective = replace(objective, data=replace(data, rows=rows))
-    fits = _Fits(objective, held)
+    fits = _Fits(objective, held, free)
     for alpha in alphas:
         iterations = fits.descend(replace(objective, penalty=ElasticNet(float(alpha))), tol, max_iter)
         theta = fits.theta.reshape(-1, *objective.shape).copy()
@@ -126,21 +140,30 @@ def ridge_paths(
 class _Fits:
     """The state of all fits: parameters (fits, parameters), mean losses and gradients, and scores of held-out rows."""
 
-    def __init__(self, objective: Objective, held: HeldOut) -> None:
+    def __init__(self, objective: Objective, held: HeldOut, free: Array | None) -> None:
         self.held, self.theta = held, np.zeros((held.seen.shape[1], objective.n_parameters))
+        #: 1 for the parameters of each fit, 0 for the others; None if every fit has all.
+        self.free: Array | None = None
+        if free is not None:
+            n_intercepts, repeats = objective.shape[1] - objective.n_columns, (1, objective.n_linear_predictors)
+            self.free = np.tile(np.pad(free.astype(float), ((0, 0), (0, n_intercepts)), constant_values=1.0), repeats)
         self.loss, self.slope, self.scores = self._evaluated(objective, self.theta, np.arange(len(self.theta)))
         #: Parameters, and the Hessian of the loss there.
         self.hessian: tuple[Array, Array] | None = None
 
     def descend(self, objective: Objective, tol: float, max_iter: int) -> int:
         """Minimise the penalised losses; the number of steps."""
-        ridge, precondition = objective.ridge.ravel(), self._preconditioner(objective)
+        ridge, whole = objective.ridge.ravel(), self._preconditioner(objective)
+
+        def precondition(gradients: Array) -> Array:
+            return self._projected(whole(gradients))
+
         memory, length = LBFGSMemory(len(self.theta)), np.ones(len(self.theta))
         moved = np.ones(len(self.theta), dtype=bool)
         for iteration in range(max_iter):
             value = self._penalised(self.loss, self.theta, ridge)
             if moved.any():
-                gradient = self.slope + ridge * self.theta
+                gradient = self._projected(self.slope + ridge * self.theta)
                 direction = memory.direction(gradient, precondition)
                 decrement = np.einsum("fp,fp->f", gradient, direction)
             is_active = (decrement > 2 * tol * np.abs(value)) & (length * decrement >= ROUNDING * np.abs(value))
@@ -156,11 +179,16 @@ class _Fits:
             step, change = np.zeros_like(self.theta), np.zeros_like(self.theta)
             step[moved] = trial[decreased] - self.theta[moved]
             change[moved] = slope[decreased] - self.slope[moved] + ridge * step[moved]
+            change = self._projected(change)
             memory.add(step, change)
             self.theta[moved], self.loss[moved], self.slope[moved] = trial[decreased], loss[decreased], slope[decreased]
             pairs = moved[self.held.fits]
             self.scores[pairs] = scores[pairs]
         return max_iter
+
+    def _projected(self, vectors: Array) -> Array:
+        """Vectors (fits, parameters) with 0 for the parameters that a fit does not have."""
+        return vectors if self.free is None else vectors * self.free
 
     def _penalised(self, loss: Array, theta: Array, ridge: Array) -> Array:
         return np.asarray(loss + 0.5 * theta**2 @ ridge)
@@ -169,7 +197,7 @@ class _Fits:
         """An inverse Hessian of all rows, near the mean of the fits' parameters; for gradients (fits, parameters)."""
         centre = self.theta.mean(axis=0).reshape(objective.shape)
         if objective.n_parameters > MAX_NEWTON_PARAMETERS:
-            precondition = moment_preconditioner(objective, centre)
+            precondition = newton_preconditioner(objective, centre)
             return lambda gradients: precondition(gradients.reshape(-1, *centre.shape)).reshape(gradients.shape)
         ridge, known = np.diag(objective.ridge.ravel()), self.hessian
         if known is None or np.linalg.norm(centre - known[0]) > HESSIAN_REUSE_DISTANCE * np.linalg.norm(centre):

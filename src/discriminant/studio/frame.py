@@ -54,7 +54,9 @@ _VALUE = "event => emit(event.target.value)"
 #: Seconds between two updates of a progress bar.
 PROGRESS_SECONDS: Final = 0.1
 #: Characters of a line of an axis title.
-AXIS_LINE_LENGTH: Final = 42
+AXIS_LINE_LENGTH: Final = 30
+#: The place of legends: above the plot, where they leave its width on narrow screens.
+_LEGEND: Final = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "borderwidth": 0}
 #: Number of a visitor's latest uploads that are offered again.
 MAX_RECENT_UPLOADS: Final = 8
 R = TypeVar("R")
@@ -133,6 +135,31 @@ def step(title: str, number: int | None = None) -> Iterator[None]:
         yield
 
 
+_FOLD: Final = """event => {
+  const button = event.currentTarget, folded = button.closest(".rail").classList.toggle("folded");
+  button.setAttribute("aria-expanded", String(!folded));
+}"""
+
+
+@contextmanager
+def settings_bar() -> Iterator[None]:
+    """A bar of narrow screens that folds the controls; what it contains is shown while they are folded."""
+    with ui.element("div").classes("settings"):
+        button = ui.button("Settings", icon="tune").props("outline dense aria-expanded=true")
+        button.on("click", js_handler=_FOLD)
+        with ui.element("div").classes("whenfolded"):
+            yield
+
+
+def fold(rail: ui.element) -> None:
+    """Fold the controls of narrow screens when there are results to show."""
+    place = f"getHtmlElement({rail.id})"
+    rail.client.run_javascript(
+        f'{place}?.classList.add("folded"); '
+        f'{place}?.querySelector(".settings button")?.setAttribute("aria-expanded", "false")'
+    )
+
+
 def text(words: str, *classes: str, tag: str = "p") -> ui.html:
     """An element with a text, whose special characters are escaped."""
     return ui.html(html.escape(words), tag=tag).classes(" ".join(classes))
@@ -144,9 +171,17 @@ def set_text(shown: ui.html, words: str) -> None:
 
 
 def bring_into_view(shown: ui.element) -> None:
-    """Scroll to results that are below their controls, as on narrow screens."""
+    """Scroll to results whose start is not visible, as below the controls of narrow screens."""
     place = f"getHtmlElement({shown.id})"
-    shown.client.run_javascript(f'if (matchMedia("(max-width: 60rem)").matches) {place}?.scrollIntoView()')
+    outside = f"!({place}?.getBoundingClientRect().top > 0) || matchMedia('(max-width: 60rem)').matches"
+    shown.client.run_javascript(f"if ({outside}) {place}?.scrollIntoView()")
+
+
+def shade(k: int) -> str:
+    """The colour of a class in a page; the first one is lighter on dark paper."""
+    from ..figures.theme import COLOURS
+
+    return "var(--accent)" if k % len(COLOURS) == 0 else COLOURS[k % len(COLOURS)]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, numbers: int = 0) -> str:
@@ -176,8 +211,8 @@ def report_html(content: str) -> ui.html:
 
 def report_part(name: str, content: dict[str, Any]) -> None:
     """A section of the report with interactive figures."""
-    if "absent" in content:
-        text(content["absent"], "empty")
+    if "skipped" in content:
+        text(content["skipped"], "empty")
         return
     from ..report.page import Section, part
     from ..report.sections import WORDS
@@ -213,8 +248,10 @@ def figure(drawing: Drawing) -> ui.plotly | None:
 
 
 def with_config(values: dict[str, Any]) -> dict[str, Any]:
-    """A Plotly figure without its toolbar and with wrapped axis titles."""
+    """A Plotly figure without its toolbar, with wrapped axis titles, and with a legend that leaves its width."""
     layout = {**values["layout"]}
+    if "x" not in layout.get("legend", {}):
+        layout["legend"] = {**layout.get("legend", {}), **_LEGEND}
     for name, axis in layout.items():
         if name.startswith(("xaxis", "yaxis")) and isinstance(axis.get("title"), dict) and axis["title"].get("text"):
             lines = textwrap.wrap(axis["title"]["text"], AXIS_LINE_LENGTH, break_long_words=False)

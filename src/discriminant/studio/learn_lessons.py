@@ -88,6 +88,23 @@ def line_view(points: Points, given: Given) -> Shown:
     )
 
 
+def svm_view(points: Points, given: Given) -> Shown:
+    """The steps of sequential minimal optimisation to the soft margin."""
+    from .. import SupportVectorClassifier, figures
+
+    _two_classes(points)
+    new = SupportVectorClassifier(C=given["C"])
+    model = new.fit(points.X, points.y)
+    facts = {"Misclassified": _errors(points, model), "Margin 2 / ‖w‖": f"{model.margin_:.4g}"}
+    facts["Support vectors"] = f"{len(model.support_):,}"
+    return Shown(
+        [drawing("plane", figures.support_vector_steps, model, points.X, points.y, FRAMES, _limits(points))],
+        facts,
+        {"model": repr(new)},
+        {"model": "svm", "C": given["C"]},
+    )
+
+
 def perceptron_view(points: Points, given: Given) -> Shown:
     """The updates of the perceptron, in its primal and dual form."""
     from .. import Perceptron, figures
@@ -172,6 +189,20 @@ def sphering_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
     )
 
 
+def qda_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
+    """Decision regions with a common covariance matrix, and with one for each class."""
+    from .. import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+    models = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis()}
+    fitted = {name: model.fit(points.X, points.y) for name, model in models.items()}
+    return Shown(
+        [_regions(points, model, name) for name, model in fitted.items()],
+        {f"Misclassified: {name}": _errors(points, model) for name, model in fitted.items()},
+        {},
+        {"model": "qda"},
+    )
+
+
 def fisher_view(points: Points, given: Given) -> Shown:
     """The boundary of Fisher's discriminant, and the projected rows."""
     from .. import FisherDiscriminant, figures
@@ -240,6 +271,7 @@ def many_view(points: Points, given: Given) -> Shown:
     """One-vs-rest and one-vs-one with the same binary classifier."""
     from .. import OneVsOne, OneVsRest
     from ..estimators.registry import new_model
+    from ..figures.points import grid
 
     name = given["model"]
     combined = {kind.__name__: kind(new_model(name)).fit(points.X, points.y) for kind in (OneVsRest, OneVsOne)}
@@ -248,6 +280,10 @@ def many_view(points: Points, given: Given) -> Shown:
         found = model.ambiguous(points.X)
         ambiguous = int((found.none | found.several).sum())
         facts |= {f"{kind}: misclassified": _errors(points, model), f"{kind}: ambiguous": several(ambiguous, "row")}
+        if points.paintable:
+            everywhere = model.ambiguous(points.in_form(grid(points.limits, RESOLUTION)[2]))
+            share = float((everywhere.none | everywhere.several).mean())
+            facts[f"{kind}: ambiguous area"] = f"{100 * share:.1f} %"
     return Shown(
         [_regions(points, model, kind) for kind, model in combined.items()], facts, _named(name), {"model": name}
     )
@@ -374,9 +410,11 @@ def roc_view(points: Points, given: Given) -> Shown:
 LESSONS: dict[str, Callable[[Points, Given], Shown]] = {
     "model": model_view,
     "line": line_view,
+    "svm": svm_view,
     "perceptron": perceptron_view,
     "likelihood": likelihood_view,
     "sphering": sphering_view,
+    "qda": qda_view,
     "fisher": fisher_view,
     "masking": masking_view,
     "outliers": outliers_view,

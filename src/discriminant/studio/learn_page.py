@@ -9,14 +9,30 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import nicegui
 from nicegui import json, run, ui
 from nicegui.events import GenericEventArguments
 
 from ..errors import DiscriminantError
-from .frame import Copies, FileChooser, Latest, Slider, Work, opened, report_html, set_text, step, table, text
+from . import learn_gallery
+from .frame import (
+    Copies,
+    FileChooser,
+    Latest,
+    Slider,
+    Work,
+    fold,
+    opened,
+    report_html,
+    set_text,
+    settings_bar,
+    step,
+    table,
+    text,
+)
+from .learn_gallery import GALLERY
 from .learn_views import EXAMPLES, PRESETS, VIEWS, bare
 from .table_page import KINDS
 from .visitors import Visitors
@@ -38,6 +54,12 @@ _LAYOUT: Final = {
 _DRAWING: Final = asyncio.Semaphore(2)
 #: The parameters of an address that are not settings.
 _PLACES: Final = ("view", "points", "drawn", "example")
+#: Shows the lesson without controls and in large type, or ends that.
+_PRESENT: Final = """event => {
+  const on = document.body.classList.toggle("presenting");
+  event.currentTarget.setAttribute("aria-pressed", String(on));
+  dispatchEvent(new Event("resize"));
+}"""
 #: Characters of an address; some programs cut longer ones.
 MAX_ADDRESS_LENGTH: Final = 8_000
 
@@ -107,6 +129,7 @@ class State:
     example: str = ""
     points: Points | None = None
     revision: int = 1
+    link: str = ""  #: the address that the browser shows
 
 
 def install(visitors: Visitors, file: Path | None) -> None:  # noqa: ARG001
@@ -126,7 +149,9 @@ class LearnPage:
     def __init__(self, visitors: Visitors) -> None:
         self.visitors, self.state, self._asked = visitors, State(), Latest(self._draw)
         self._table: Columns | None = None
-        with ui.element("div").classes("rail teaching"):
+        with ui.element("div").classes("rail teaching") as self.rail:
+            with settings_bar():
+                pass
             self._view_controls()
             self._point_controls()
             with step("Share", 3):
@@ -134,14 +159,35 @@ class LearnPage:
                 self.address.props("outline dense")
                 self.handing = Work("Copying")
                 self.copies = Copies()
-        with ui.element("div").classes("stage learn"):
-            self.title, self.lead = text("", tag="h1"), text("", "lead")
-            self.formulas = ui.element("div").classes("formulas")
+        wanted = _with_example(ui.context.client.request.query_params)
+        is_gallery = wanted.get("view", GALLERY) == GALLERY
+        with ui.element("div").classes("stage gallery") as self.gallery:
+            if is_gallery:
+                learn_gallery.build()
+        with ui.element("div").classes("stage learn") as self.lesson:
+            with ui.element("div").classes("heading"):
+                self.title = text("", tag="h1")
+                ui.link("All lessons", f"/learn?view={GALLERY}")
+                present = ui.button("Present", icon="slideshow").props("outline dense aria-pressed=false")
+                present.on("click", js_handler=_PRESENT)
+            self.lead = text("", "lead")
+            with ui.element("div").classes("folds"):
+                with ui.element("details"):
+                    text("Formulas", tag="summary")
+                    self.formulas = ui.element("div").classes("formulas")
+                with ui.element("details"):
+                    text("Questions", tag="summary")
+                    self.prompts = ui.element("div").classes("prompts")
             self.board = Board().on("edit", self._edited)
             self.facts = report_html("").props("aria-live=polite")
             self.worked = report_html("")
-        wanted = _with_example(ui.context.client.request.query_params)
+        self._show_gallery(is_gallery)
         self.announce(VIEWS.get(wanted.get("view", ""), self.view_now))
+
+    def _show_gallery(self, shown: bool) -> None:
+        """Show the gallery of lessons, or else one lesson with its controls."""
+        self.gallery.visible = shown
+        self.rail.visible = self.lesson.visible = not shown
 
     def _view_controls(self) -> None:
         with step("Lesson", 1):
@@ -172,12 +218,17 @@ class LearnPage:
 
     async def open(self, asked: Mapping[str, str]) -> None:
         """Show the lesson of the address, or the one that this tab showed before."""
-        state, asked = self.state, _with_example(asked)
+        state, kept = self.state, dict(asked) == dict(parse_qsl(urlsplit(self.state.link).query))
+        asked = _with_example(asked)
+        if asked.get("view") == GALLERY or (not asked and state.points is None):
+            return
+        self._show_gallery(False)
+        fold(self.rail)
         titles = await self.painting.run(_example_titles)
         if self.board.is_deleted:  # the page was closed
             return
         self.example.set_options(titles or {})
-        if "view" in asked or state.points is None:
+        if ("view" in asked and not kept) or state.points is None:
             state.view = asked["view"] if asked.get("view") in VIEWS else state.view
             state.settings = {name: value for name, value in asked.items() if name not in _PLACES}
             state.example = asked["example"] if asked.get("example") in EXAMPLES else ""
@@ -187,7 +238,7 @@ class LearnPage:
         if state.points is not None and not self.board.is_deleted:
             self._show_controls()
             await self._asked()
-            if asked.get("view", state.view) != state.view:
+            if not kept and asked.get("view", state.view) != state.view:
                 names = ", ".join(VIEWS)
                 self.work.fail(f"There is no lesson {asked['view']!r}; {state.view!r} is shown. Lessons: {names}.")
 
@@ -277,6 +328,7 @@ class LearnPage:
         view, settings = self.view_now, self.view_now.settings(self.state.settings)
         self.announce(view)
         self._show_formulas(view)
+        self._show_prompts(view)
         self.controls.clear()
         with self.controls:
             for control in view.controls:
@@ -298,6 +350,16 @@ class LearnPage:
                 with ui.element("figure").classes("formula"):
                     ui.html(mathml(tex), sanitize=False)
                     text(caption, tag="figcaption")
+
+    def _show_prompts(self, view: View) -> None:
+        """Show the questions; their answers are folded."""
+        self.prompts.clear()
+        with self.prompts:
+            for question, answer in view.prompts:
+                text(question)
+                with ui.element("details"):
+                    text("Answer", tag="summary")
+                    text(answer)
 
     def _control(self, control: Choice, value: str | float) -> None:
         if not control.is_scale:
@@ -353,14 +415,26 @@ class LearnPage:
             self.copies.show(shown.python, shown.command)
         set_text(self.counted, str(points))
         self.preset.set_value(points.source if points.source in PRESETS else None)
+        self._follow()
 
-    def _link(self) -> str:
+    def _follow(self) -> None:
+        """Let the address of the browser follow the lesson; points that an address cannot hold stay in the tab."""
+        link = self._link()
+        if len(link) > MAX_ADDRESS_LENGTH:
+            link = self._link(with_points=False)
+        if link != self.state.link:
+            self.state.link = link
+            ui.navigate.history.replace(link)
+
+    def _link(self, with_points: bool = True) -> str:
         points = self.state.points
         assert points is not None
-        asked = {"view": self.state.view, "points": points.source, **self.state.settings}
+        asked = {"view": self.state.view, **self.state.settings}
+        if points.source in PRESETS:
+            asked["points"] = points.source
         if self.state.example:
             asked["example"] = self.state.example
-        if points.edited and points.paintable:
+        if with_points and points.edited and points.paintable and points.source in PRESETS:
             asked["drawn"] = points.packed()
         return "/learn?" + urlencode(asked)
 
@@ -375,7 +449,6 @@ class LearnPage:
             self.handing.fail("There are too many points for a link. Share points.csv, or use fewer points.")
             return
         ui.run_javascript(f"navigator.clipboard.writeText(location.origin + {link!r})")
-        ui.navigate.history.replace(link)
 
     def _download(self) -> None:
         assert self.state.points is not None

@@ -54,7 +54,11 @@ class Points:
     @cached_property
     def X(self) -> Any:
         """The rows with the names of their columns."""
-        return as_rows(self.values, self.columns)
+        return self.in_form(self.values)
+
+    def in_form(self, values: Array) -> Any:
+        """Other rows with the names of the columns."""
+        return as_rows(values, self.columns)
 
     @cached_property
     def y(self) -> Array:

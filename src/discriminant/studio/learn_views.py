@@ -63,6 +63,7 @@ class View:
     points: str  #: the dataset that it starts with
     figure: str  #: the same figure of `discriminant figure`
     python: str  #: a template of the Python code
+    prompts: Sequence[tuple[str, str]] = ()  #: questions to try, and their answers
     from_start: bool = False  #: whether it starts at the first step, not at the last
 
     def settings(self, given: Mapping[str, str]) -> dict[str, Any]:

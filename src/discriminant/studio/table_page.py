@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,22 +21,24 @@ from .frame import (
     Tabs,
     Work,
     bring_into_view,
+    fold,
     load_libraries,
     opened,
-    report_html,
+    settings_bar,
     step,
     text,
     visitor,
 )
-from .frame import table as table_html
 from .visitors import Visitors
 
 if TYPE_CHECKING:
     from ..workflow.exploring import WrittenPredictions
-    from .table_work import Compared, ModelFile, Table, TableFile
+    from .project import Project
+    from .table_work import Compared, ModelFile, Ranking, Table, TableFile
 
 KINDS: Final = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.arrow,.gz"
 _MODEL_KIND: Final = ".dsc"
+PROJECT_KIND: Final = ".dproject"
 _MODELS: Final = {
     "ridge": "Ridge logistic regression",
     "lasso": "Lasso logistic regression",
@@ -51,6 +53,19 @@ _MODELS: Final = {
 }
 #: The models of the first comparison; the page shows why some of them do not suit a table.
 DEFAULT_MODELS: Final = ("ridge", "lda", "rda", "naive-bayes", "svm-calibrated")
+#: The measures that rank the models.
+_METRICS: Final = {
+    "": "automatic (log-loss)",
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "f1": "F1",
+    "cost": "expected cost",
+}
+#: Cost ratios of a miss to another error.
+_RATIOS: Final = (1, 2, 3, 4, 5, 10, 20, 50, 100)
 Predict = Callable[[Path, Path], "WrittenPredictions"]
 
 
@@ -59,6 +74,8 @@ class State:
     """The file that a tab works on: a table with what was computed from it, or a model file."""
 
     file: TableFile | None = None
+    types: dict[str, str] = field(default_factory=dict)  #: the declared types of columns
+    project: Project | None = None  #: the project that is being restored
     table: Table | None = None
     comparing: Job[Compared] | None = None  #: of ``table``
     compared: Compared | None = None
@@ -69,7 +86,9 @@ class State:
         """Replace the file; nothing that belonged to the previous one stays."""
         if self.comparing is not None:
             self.comparing.cancel()
-        self.file, self.stored = file, stored
+        if file is not self.file:
+            self.types = {}
+        self.file, self.stored, self.project = file, stored, None
         self.table = self.compared = self.comparing = None
         self.model = ""
 
@@ -99,20 +118,20 @@ class TablePage:
     def __init__(self, visitors: Visitors) -> None:
         self.visitors, self.state, self._asked = visitors, State(), Latest(self._read)
         self.tabs: Tabs | None = None
-        with ui.element("div").classes("rail"):
+        with ui.element("div").classes("rail") as self.rail:
+            with settings_bar():
+                self.compare_now = ui.button("Compare", on_click=self._compare).props("unelevated dense")
             with step("Data", 1):
                 self._data_controls()
             with step("Target", 2):
-                self.target = ui.select([], label="Target column").props("dense outlined")
-                self.drop = ui.select([], label="Excluded columns", multiple=True).props("dense outlined use-chips")
+                self.target = ui.select([], label="Target column", with_input=True).props("dense outlined")
+                self.drop = ui.select([], label="Excluded columns", multiple=True, with_input=True)
+                self.drop.props("dense outlined use-chips")
                 self.reading = Work("Reading the table")
                 self.target.on_value_change(self._asked)
                 self.drop.on_value_change(self._asked)
             with step("Models", 3):
-                self.models = ui.select(_MODELS, value=list(DEFAULT_MODELS), label="Models to compare", multiple=True)
-                self.models.props("dense outlined")
-                self.compare = ui.button("Compare", on_click=self._compare).props("unelevated")
-                self.comparing = Work("Comparing")
+                self._model_controls()
             with step("Results", 4):
                 self._result_controls()
             self.copies = Copies()
@@ -130,11 +149,31 @@ class TablePage:
 
     def _data_controls(self) -> None:
         self.opening = Work("Reading")
-        kinds = f"{KINDS},{_MODEL_KIND}"
-        FileChooser(self.visitors, self.open, self.opening).build("a table or a model file", kinds, again=True)
-        bundled = ui.select(list(BUNDLED), label="or open an example table").props("dense outlined")
-        bundled.on_value_change(lambda event: self._open_bundled(event.value))
-        self.opened = text("", "remark")
+        kinds = f"{KINDS},{_MODEL_KIND},{PROJECT_KIND}"
+        with ui.row().classes("opened") as self.current:
+            self.opened = text("", "remark")
+            ui.button("Open another", on_click=lambda: self._offer_files(True)).props("flat dense")
+        with ui.element("div").classes("step") as self.chooser:
+            FileChooser(self.visitors, self.open, self.opening).build("a table, model or project", kinds, again=True)
+            bundled = ui.select(list(BUNDLED), label="or open an example table").props("dense outlined")
+            bundled.on_value_change(lambda event: self._open_bundled(event.value))
+        self._offer_files(True)
+
+    def _offer_files(self, offered: bool) -> None:
+        """Show the controls that open a file, or else the open one."""
+        self.chooser.visible, self.current.visible = offered, not offered
+
+    def _model_controls(self) -> None:
+        self.models = ui.select(_MODELS, value=list(DEFAULT_MODELS), label="Models to compare", multiple=True)
+        self.metric = ui.select(_METRICS, value="", label="Rank the models by")
+        with ui.element("div").classes("pair") as self.cost:
+            self.cost_class = ui.select({}, label="Missed class")
+            self.cost_ratio = ui.select({ratio: f"{ratio} : 1" for ratio in _RATIOS}, value=5, label="Cost of a miss")
+        self.cost.bind_visibility_from(self.metric, "value", lambda metric: metric == "cost")
+        for control in (self.models, self.metric, self.cost_class, self.cost_ratio):
+            control.props("dense outlined")
+        self.compare = ui.button("Compare", on_click=self._compare).props("unelevated")
+        self.comparing = Work("Comparing")
 
     def _result_controls(self) -> None:
         self.chosen = ui.select([], label="Model").props("dense outlined")
@@ -142,6 +181,7 @@ class TablePage:
         with ui.row().classes("buttons"):
             self.report = self._download("Report", self._report)
             self.keep = self._download("Model file", self._save)
+            self.project = self._download("Project", self._save_project)
         self.writing = Work("Writing")
 
     def _download(self, name: str, act: Callable[[], Any]) -> ui.button:
@@ -152,8 +192,9 @@ class TablePage:
     def _enable(self) -> None:
         """Enable the controls that the state has values for."""
         file, table, compared = self.state.file, self.state.table, self.state.compared
-        needs = {self.target: file, self.drop: file, self.compare: table, self.chosen: compared, self.report: compared}
-        for control, needed in (needs | {self.keep: compared}).items():
+        needs = {self.target: file, self.drop: file, self.compare: table, self.compare_now: table, self.project: table}
+        of_comparison = {self.chosen: compared, self.report: compared, self.keep: compared}
+        for control, needed in (needs | of_comparison).items():
             control.set_enabled(needed is not None)
 
     async def _open_bundled(self, name: str | None) -> None:
@@ -163,11 +204,14 @@ class TablePage:
                 await self.open(path, path.name)
 
     async def open(self, path: Path, label: str) -> None:
-        """Open a table with its likely target, or a model file."""
+        """Open a table with its likely target, a model file, or a project."""
         await self.opening.run(load_libraries)
 
         from .table_work import ModelFile, TableFile
 
+        if path.suffix.lower() == PROJECT_KIND:
+            await self._open_project(path)
+            return
         if path.suffix.lower() == _MODEL_KIND:
             stored = await self.opening.run(ModelFile.opened, path, label)
             if stored is not None:
@@ -181,6 +225,24 @@ class TablePage:
             self._clear()
             self._show_file(file, file.likely_target, ())
             await self._asked()
+
+    async def _open_project(self, path: Path) -> None:
+        """Restore the table, the choices and the comparison of a project."""
+        from .project import open_project
+        from .table_work import TableFile
+
+        folder = self.visitors.new_folder(visitor())
+        found = await self.opening.run(open_project, path, folder, self.visitors.max_upload_bytes)
+        file = None if found is None else await self.opening.run(TableFile.opened, found[0], found[0].name)
+        if found is None or file is None:
+            return
+        project = found[1]
+        self.state.start(file)
+        self.state.types, self.state.project = dict(project.types), project
+        self._clear()
+        self.models.set_value([name for name in project.models if name in self.models.options])
+        self._show_file(file, project.target, tuple(project.drop))
+        await self._asked()
 
     def _clear(self) -> None:
         """Remove the results of the previous file or target from the page."""
@@ -197,6 +259,7 @@ class TablePage:
 
     def _show_file(self, file: TableFile, target: str, drop: tuple[str, ...]) -> None:
         self.opened.set_content(f"<b>{html.escape(file.path.name)}</b>, {several(len(file.columns), 'column')}")
+        self._offer_files(False)
         self.target.set_options(list(file.columns), value=target)
         self.drop.set_options([name for name in file.columns if name != target], value=list(drop))
         self._enable()
@@ -207,21 +270,44 @@ class TablePage:
 
         state, file, target, now = self.state, self.state.file, self.target.value, self.state.table
         drop = tuple(name for name in self.drop.value or () if name != target)
-        if file is None or target is None or (now and (now.file, now.target, now.drop) == (file, target, drop)):
+        types = {name: kind for name, kind in state.types.items() if name not in (target, *drop)}
+        wanted = file, target, drop, types
+        if file is None or target is None or (now and (now.file, now.target, now.drop, now.types) == wanted):
             return
+        tab = self.tabs.value if self.tabs is not None and now is not None and now.target == target else "Data"
         if now is not None:
             state.start(file)
             self._clear()
-        table = await self.reading.run(Table.read, file, target, drop, self.models.value)
+        table = await self.reading.run(Table.read, file, target, drop, self.models.value, types)
         if table is not None and state.file is file:
             state.table = table
             self._offer_models(table)
             self._enable()
-            self._show()
+            self._show(tab)
             bring_into_view(self.stage)
+            await self._restore_project(table)
+
+    async def _restore_project(self, table: Table) -> None:
+        """Compare the models of a project again, and take over its decision."""
+        project = self.state.project
+        if project is None:
+            return
+        self._show_ranking(project.ranking(table))
+        if project.model:
+            await self._compare()
+
+    async def _apply_types(self, chosen: dict[str, str]) -> None:
+        """Read the table with other types of columns."""
+        from .column_panel import types_of
+
+        self.state.types, drop = types_of(chosen)
+        self.drop.set_value(drop)
+        await self._asked()
 
     def _offer_models(self, table: Table) -> None:
-        """Offer the ordinal model if the names of the classes have a known order."""
+        """Offer the ordinal model if the names of the classes have a known order, and the classes to miss."""
+        rarest = min(table.labelled.class_rows.items(), key=lambda pair: pair[1])[0]
+        self.cost_class.set_options({k: str(c) for k, c in enumerate(table.classes)}, value=table.classes.index(rarest))
         offered, order = dict(_MODELS), table.known_order
         if order is not None:
             offered["ordinal"] = f"Ordinal logistic regression ({' < '.join(map(str, order))})"
@@ -233,8 +319,24 @@ class TablePage:
         state = self.state
         if state.table is not None and state.comparing is None:
             models = tuple(self.models.value)
-            state.comparing = Job(compared, state.table, models, state.compared, cancellable=True)
+            ranking = self._ranking(state.table)
+            state.comparing = Job(compared, state.table, models, state.compared, ranking, cancellable=True)
             await self.follow_comparison()
+
+    def _ranking(self, table: Table) -> Ranking:
+        """The chosen measure that ranks the models."""
+        from .table_work import Ranking
+
+        if self.metric.value != "cost":
+            return Ranking(self.metric.value or None)
+        return Ranking("cost", table.classes[self.cost_class.value], float(self.cost_ratio.value))
+
+    def _show_ranking(self, ranking: Ranking) -> None:
+        """Show the measure of a comparison or project in the controls."""
+        self.metric.set_value(ranking.metric or "")
+        if ranking.metric == "cost" and self.state.table is not None:
+            self.cost_class.set_value(self.state.table.classes.index(ranking.label))
+            self.cost_ratio.set_value(ranking.cost_ratio)
 
     async def follow_comparison(self) -> None:
         """Show a running comparison and its result, also after a reload of the page."""
@@ -242,11 +344,15 @@ class TablePage:
         if job is None:
             return
         self.compare.disable()
+        self.compare_now.disable()
         found = await self.comparing.follow(job)
         if state.comparing is job:  # else another file was opened, or another page has done this
             state.comparing = None
             if found is not None:
                 state.table, state.compared, state.model = found.table, found, found.comparison.best_model
+                if state.project is not None:
+                    state.compared, state.model = state.project.restored(found), state.project.model or state.model
+                    found, state.project = state.compared, None
         if self.stage.is_deleted:
             return
         self._enable()
@@ -269,6 +375,7 @@ class TablePage:
             names = [name for name in state.compared.comparison.ranking if name in state.compared.made]
             self.chosen.set_options(names, value=state.model)
             self.models.set_value(list(state.compared.made))
+            self._show_ranking(state.compared.ranking)
         self._show(tab)
 
     async def _choose_model(self, event: ValueChangeEventArguments) -> None:
@@ -305,11 +412,25 @@ class TablePage:
         if written is not None:
             ui.download.file(path, path.name)
 
+    async def _save_project(self) -> None:
+        from .project import Project
+
+        table, folder = self.state.table, self.visitors.folder(visitor())
+        if table is None:
+            return
+        ranking = self._ranking(table)
+        project = Project.of(table, list(self.models.value), ranking, self.state.compared, self.state.model)
+        path = folder / f"{table.file.path.stem}{PROJECT_KIND}"
+        if await self.writing.run(project.write, table.file.path, path) is not None:
+            ui.download.file(path, path.name)
+
     def _show_stored(self, stored: ModelFile) -> None:
         """Show a model file, and predict with it."""
         from . import table_panels
 
         self.opened.set_content(f"<b>{html.escape(stored.path.name)}</b>, a model file")
+        self._offer_files(False)
+        fold(self.rail)
         self.copies.show(*stored.code())
         self.stage.clear()
         with self.stage:
@@ -322,6 +443,8 @@ class TablePage:
 
     def _predict_panel(self, predict: Predict, decision: str = "") -> None:
         """Predict the rows of another file."""
+        from . import table_panels
+
         text("Open a table with the columns of the training data to predict the class of each row.")
         if decision:
             text(f"Decision: {decision}", "remark")
@@ -329,18 +452,19 @@ class TablePage:
             predicting = Work("Predicting")
 
             async def answer(path: Path, _: str) -> None:
-                shown.set_content("")
+                shown.clear()
                 target = self.visitors.folder(visitor()) / "predictions.csv"
                 found = await predicting.run(predict, path, target)
-                if found is not None:
-                    rows = [(label, f"{n:,}") for label, n in found.counts.items()]
-                    notes = "".join(f"<li>{html.escape(note)}</li>" for note in found.notes)
-                    counts = table_html(["Prediction", "Rows"], rows, "Predictions", 1)
-                    shown.set_content(counts + (f'<ul class="notes" aria-label="Notes">{notes}</ul>' if notes else ""))
-                    ui.download.file(target, "predictions.csv")
+                if found is not None and not shown.is_deleted:
+                    with shown:
+                        table_panels.predicted(found)
+                        ui.button(
+                            "Download predictions", icon="download",
+                            on_click=lambda: ui.download.file(target, "predictions.csv"),
+                        ).props("unelevated")  # fmt: skip
 
             FileChooser(self.visitors, answer, predicting).build("a table to predict", KINDS)
-        shown = report_html("").props("aria-live=polite")
+        shown = ui.element("div").props("aria-live=polite")
 
     def _show(self, first: str = "Data") -> None:
         """Show the results in tabs; each is built when it is opened."""
@@ -352,6 +476,7 @@ class TablePage:
         with self.stage:
             text(f"Classification of “{table.target}”", tag="h1")
             self.tabs = Tabs(panels, first if first in panels else "Data")
+        fold(self.rail)
         self._enable()
 
     def _update(self) -> None:
@@ -362,11 +487,15 @@ class TablePage:
     def _panels(self, table: Table) -> dict[str, Callable[[], Any]]:
         """The functions that build the tabs; the code to copy is shown beside them."""
         from . import table_panels
+        from .column_panel import ColumnPanel
         from .what_if import WhatIf
 
         compared, name = self.state.compared, self.state.model
         self.copies.show(*(table.code() if compared is None else compared.code(name)))
-        data = {"Data": lambda: table_panels.data(table)}
+        data = {
+            "Data": lambda: table_panels.data(table),
+            "Columns": lambda: ColumnPanel(table, self._apply_types).build(),
+        }
         if compared is None:
             return data
 
@@ -385,6 +514,6 @@ class TablePage:
             "Explain": lambda: table_panels.explanation(compared, name),
             "Validate": lambda: table_panels.validation(compared, name),
             "Effects": lambda: table_panels.effects(compared, name),
-            "What if": lambda: WhatIf(compared.in_use(name)).build(),
+            "What if": lambda: WhatIf(compared.in_use(name), compared.scenario).build(),
             "Predict": lambda: self._predict_panel(predict, str(compared.decision or "")),
         }

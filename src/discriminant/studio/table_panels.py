@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+import math
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
+from ..errors import Message, Model, Setting
+from ..workflow.columns import categories_with_odds, level_odds
 from ..workflow.exploring import ClassDecision
-from .frame import Slider, computed, figure, report_html, report_part, table, text
+from .frame import Slider, Work, computed, figure, report_html, report_part, table, text
 
 if TYPE_CHECKING:
     from ..report.cost_thresholds import Thresholds
+    from ..workflow.columns import ColumnImportance
+    from ..workflow.exploring import WrittenPredictions
     from .table_work import Compared, ModelFile, Table
 
 _POINT: Final = {
@@ -22,8 +28,22 @@ _POINT: Final = {
 
 
 def data(shown: Table) -> None:
-    """The section Data of the report."""
-    report_part("data", shown.described())
+    """The section Data of the report, whose advice on types refers to the tab Columns."""
+    found = shown.described()
+    issues = [replace(finding, message=advice(finding.message)) for finding in found["findings"]]
+    report_part("data", {**found, "findings": issues})
+
+
+def advice(message: str | Message) -> str:
+    """A message whose recommended types of columns are spelled as on the page."""
+    return message.render(_spelled) if isinstance(message, Message) else message
+
+
+def _spelled(part: Setting | Model) -> str:
+    if not isinstance(part, Setting) or part.parameter != "types" or not isinstance(part.value, dict):
+        return str(part)
+    given = " and ".join(f"column {name!r} the type {kind}" for name, kind in part.value.items())
+    return f"{given} in the tab Columns"
 
 
 def stored(found: ModelFile) -> None:
@@ -49,12 +69,18 @@ def comparison(compared: Compared, name: str) -> None:
 
 
 def explanation(compared: Compared, name: str) -> None:
-    """Coefficients, a nomogram and the calibration."""
+    """The importance of the columns, coefficients, odds ratios, a nomogram and the calibration."""
     from ..report.sections import calibration_section, coefficients_section
 
     found, points = compared.data(name), compared.in_use(name).nomogram()
+    text("Importance of columns", tag="h2")
+    importance(compared, name)
     text("Coefficients", tag="h2")
     report_part("coefficients", coefficients_section(found))
+    odds = LevelOddsTable(compared, name)
+    if odds.levels:
+        text("Odds ratios of levels", tag="h2")
+        odds.build()
     if points is not None:
         text("Nomogram", tag="h2")
         rows = [(row.column, row.value, f"{row.points:.1f}") for row in points.rows]
@@ -65,6 +91,100 @@ def explanation(compared: Compared, name: str) -> None:
         text(f"Predicted class above {points.threshold:.1f} total points: {points.label}.", "remark")
     text("Calibration", tag="h2")
     report_part("calibration", calibration_section(found))
+
+
+class LevelOddsTable:
+    """Odds ratios of the levels of a category, relative to a level that can be chosen."""
+
+    def __init__(self, compared: Compared, name: str) -> None:
+        self.fitted = compared.models.fit(name)
+        self.levels = categories_with_odds(self.fitted)
+
+    def build(self) -> None:
+        """Lay out the column, its reference level and the table."""
+        names = list(self.levels)
+        with ui.row().classes("finding"):
+            self.column = ui.select(names, value=names[0], label="Column", with_input=True).props("dense outlined")
+            self.reference = ui.select([], label="Reference level").props("dense outlined")
+        self.shown = report_html("")
+        self.column.on_value_change(self._offer)
+        self.reference.on_value_change(self._show)
+        self._offer()
+
+    def _offer(self) -> None:
+        levels = self.levels[self.column.value]
+        self.reference.set_options(levels, value=levels[0])
+        self._show()
+
+    def _show(self) -> None:
+        if self.reference.value not in self.levels[self.column.value]:
+            return
+        found = level_odds(self.fitted, self.column.value, self.reference.value)
+        has_intervals = any(not math.isnan(row.low) for row in found)
+        several_outcomes = len({row.outcome for row in found}) > 1
+        rows = [
+            [
+                f"{row.level} (reference)" if row.level == self.reference.value else row.level,
+                *([str(row.outcome)] if several_outcomes else []),
+                f"{row.odds_ratio:.3g}",
+                *([] if not has_intervals else ["" if math.isnan(row.low) else f"{row.low:.3g} to {row.high:.3g}"]),
+            ]
+            for row in found
+        ]
+        head = ["Level", *(["Class"] if several_outcomes else [])]
+        head += [f"Odds ratio of {found[0].outcome}" if not several_outcomes else "Odds ratio"]
+        head += ["95 % interval"] if has_intervals else []
+        self.shown.set_content(table(head, rows, "Odds ratios of levels", 1 + has_intervals))
+
+
+def importance(compared: Compared, name: str) -> None:
+    """The increase of the held-out loss if the values of each column are permuted."""
+    text(
+        f"Permutation importance for {name}: the increase of the held-out loss if the values of a column are permuted. "
+        "Columns that are correlated share their importance."
+    )
+    working, shown = Work("Permuting columns"), report_html("")
+
+    async def show() -> None:
+        found = await working.run(compared.importance, name, cancellable=True)
+        if found is not None and not shown.is_deleted:
+            shown.set_content(_importance_table(*found))
+
+    ui.timer(0, show, once=True)
+
+
+def _importance_table(measure: str, found: Sequence[ColumnImportance]) -> str:
+    most = max([row.increase for row in found] + [1e-9])
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(row.column)}</th><td class="number">{row.increase:.4f}</td>'
+        f'<td class="number">{row.deviation:.4f}</td>'
+        f'<td class="wide"><span class="bar" style="width:{100 * max(row.increase, 0) / most:.1f}%"></span></td></tr>'
+        for row in found
+    )
+    head = f'<th scope="col">Column</th><th scope="col" class="number">Increase in {measure}</th>'
+    head += '<th scope="col" class="number">SD of 5 folds</th><th class="wide"></th>'
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Importance of columns"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def predicted(found: WrittenPredictions) -> None:
+    """The number of rows of each prediction, the notes, and the first rows."""
+    rows = [(label, f"{n:,}") for label, n in found.counts.items()]
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in found.notes)
+    counts = table(["Prediction", "Rows"], rows, "Predictions", 1)
+    report_html(counts + (f'<ul class="notes" aria-label="Notes">{notes}</ul>' if notes else ""))
+    if found.head:
+        text(f"First {len(found.head)} rows", tag="h3")
+        names = list(found.head[0])
+        report_html(table(names, [[_cell(row[name]) for name in names] for row in found.head], "First rows"))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def validation(compared: Compared, name: str) -> None:
@@ -141,7 +261,7 @@ class Decide:
 
     @property
     def _training_share(self) -> int:
-        return min(max(round(100 * self.compared.class_shares()[self.label]), 1), 99)
+        return min(max(round(100 * self.compared.table.class_shares()[self.label]), 1), 99)
 
     @property
     def _share(self) -> float:
@@ -159,7 +279,7 @@ class Decide:
 
     def _decision(self, ratio: float = 1.0, share: float | None = None, place: int | None = None) -> ClassDecision:
         threshold = None if place is None else float(self.found.values[place])
-        return ClassDecision(self.label, self.compared.class_shares(), ratio, share, threshold)
+        return ClassDecision(self.label, self.compared.table.class_shares(), ratio, share, threshold)
 
     def _place_of(self, threshold: float) -> int:
         return int(abs(self.found.values - (threshold if self.are_probabilities else 0.0)).argmin())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..engine import ProgressOption
 from ..errors import InputError
 from ..results import Finding, listed
-from ..workflow.comparing import ComparedModels, compare, models_for
+from ..workflow.columns import ColumnImportance, permutation_importance
+from ..workflow.comparing import ComparedModels, ComparisonOptions, compare, models_for
 from ..workflow.describing import known_class_order
 from ..workflow.exploring import (
     ClassDecision,
@@ -80,14 +81,23 @@ class Table:
     drop: tuple[str, ...]
     models: tuple[str, ...]
     labelled: LabelledTable
+    types: Mapping[str, str] = field(default_factory=dict)  #: the declared types of columns
 
     @classmethod
-    def read(cls, file: TableFile, target: str, drop: Sequence[str], models: Sequence[str] | None) -> Table:
+    def read(
+        cls,
+        file: TableFile,
+        target: str,
+        drop: Sequence[str],
+        models: Sequence[str] | None,
+        types: Mapping[str, str] | None = None,
+    ) -> Table:
         """Read a table and code its rows for these models; None for the default models."""
-        preparation = Preparation(drop=list(drop))
+        own = {name: kind for name, kind in (types or {}).items() if name not in (target, *drop)}
+        preparation = Preparation(drop=list(drop), types=[f"{name}={kind}" for name, kind in own.items()])
         labelled = read_labelled(file.source, Roles(target), preparation=preparation, coding=shared_coding(models))
         names = models or models_for(labelled, None)[0]
-        return cls(file, target, tuple(drop), tuple(names), labelled)
+        return cls(file, target, tuple(drop), tuple(names), labelled, own)
 
     @property
     def training(self) -> TrainingTable:
@@ -113,28 +123,65 @@ class Table:
         """The section Data of the report."""
         return data_section(self.labelled)
 
-    def compared(self, progress: ProgressOption = None) -> Compared:
-        """The comparison of the chosen models."""
+    def class_shares(self) -> dict[Any, float]:
+        """The class shares of the training data."""
+        rows = self.labelled.class_rows
+        return {label: n / sum(rows.values()) for label, n in rows.items()}
+
+    def compared(self, ranking: Ranking | None = None, progress: ProgressOption = None) -> Compared:
+        """The comparison of the chosen models; a ranking by costs is also the decision."""
         made, _ = models_for(self.labelled, self.models, order=self.order)
-        return Compared(self, compare(self.labelled, made, progress=progress))
+        ranking = ranking or Ranking()
+        decision = ranking.decision(self.class_shares())
+        positive = None if decision is None or len(self.classes) > 2 else decision.label
+        options = ComparisonOptions(
+            metric=ranking.metric, costs=None if decision is None else decision.costs(), positive=positive
+        )
+        return Compared(self, compare(self.labelled, made, options, progress=progress), ranking, decision)
 
     def python(self) -> str:
         """The Python code that reads the table."""
         drop = f", drop={list(self.drop)!r}" if self.drop else ""
+        types = f", types={dict(self.types)!r}" if self.types else ""
         coding = shared_coding(self.models)
         return (
-            f"training = read_training(open_table({self.file.label!r}), {self.target!r}{drop}, coding={coding!r})\n"
+            f"training = read_training(open_table({self.file.label!r}{types}), {self.target!r}{drop}, "
+            f"coding={coding!r})\n"
             "print(training.schema.describe())\n"
         )
 
     def words(self) -> list[str]:
         """The command-line arguments that read the table."""
-        return [self.file.label, "--target", self.target, *(word for name in self.drop for word in ("--drop", name))]
+        drop = [word for name in self.drop for word in ("--drop", name)]
+        types = [word for name, kind in self.types.items() for word in ("--types", f"{name}={kind}")]
+        return [self.file.label, "--target", self.target, *drop, *types]
 
     def code(self) -> tuple[str, str]:
         """The Python code and the command that read the table."""
         imports = "from discriminant import open_table, read_training\n\n"
         return imports + self.python(), shlex.join(["discriminant", "describe", *self.words()])
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The measure that ranks the models; None is the default. For the cost: the class whose misses cost more."""
+
+    metric: str | None = None
+    label: Any = None
+    cost_ratio: float = 1.0
+
+    def decision(self, shares: Mapping[Any, float]) -> ClassDecision | None:
+        """The decision of least expected cost, if the models are ranked by it."""
+        return ClassDecision(self.label, shares, self.cost_ratio) if self.metric == "cost" else None
+
+
+@dataclass
+class Scenario:
+    """The row of the tab What if, the values that were changed in it, and the columns that stay fixed."""
+
+    row: int | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    fixed: list[str] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -143,9 +190,12 @@ class Compared:
 
     table: Table
     models: ComparedModels
+    ranking: Ranking = Ranking()
     decision: ClassDecision | None = None
+    scenario: Scenario = field(default_factory=Scenario)
     reports: dict[str, TableReport] = field(default_factory=dict)
     validations: dict[str, ValidationReport] = field(default_factory=dict)
+    importances: dict[str, tuple[str, list[ColumnImportance]]] = field(default_factory=dict)
 
     @property
     def comparison(self) -> Comparison:
@@ -166,18 +216,15 @@ class Compared:
         """The same comparison with another positive class, which does not change the ranking of the models."""
         validation = replace(self.comparison.cross_validation, positive=label)
         comparison = replace(self.comparison, cross_validation=validation)
-        return Compared(self.table, replace(self.models, comparison=comparison))
+        return Compared(self.table, replace(self.models, comparison=comparison), self.ranking, scenario=self.scenario)
 
     def deciding_as(self, other: Compared) -> Compared:
-        """The same comparison with the positive class and the decision of another one."""
+        """The same comparison with the positive class and the decision of another one, unless costs rank the models."""
+        if self.ranking.metric == "cost":
+            return self
         found = self if other.positive == self.positive else self.with_positive(other.positive)
         found.decision = other.decision
         return found
-
-    def class_shares(self) -> dict[Any, float]:
-        """The class shares of the training data."""
-        rows = self.table.labelled.class_rows
-        return {label: n / sum(rows.values()) for label, n in rows.items()}
 
     def in_use(self, name: str) -> FittedInUse:
         """A model, fitted to all rows, with the decision."""
@@ -197,6 +244,12 @@ class Compared:
             fitted = self.models.fit(name)
             self.validations[name] = validation_report(fitted, quick_validation(fitted, RESAMPLES))
         return self.validations[name]
+
+    def importance(self, name: str, progress: ProgressOption = None) -> tuple[str, list[ColumnImportance]]:
+        """The measure and the importance of each column for a model, computed once."""
+        if name not in self.importances:
+            self.importances[name] = permutation_importance(self.models.fit(name), progress)
+        return self.importances[name]
 
     def write_report(self, name: str, path: Path) -> Path:
         """Write the report of the comparison and of a model, with the decision."""
@@ -223,6 +276,8 @@ class Compared:
     def _python(self, name: str) -> str:
         classes = {type(model).__name__ for model in self.made.values()}
         positive = "" if self.positive is None else f", positive={self.positive!r}"
+        ranked = self.ranking.decision(self.table.class_shares())
+        positive += f", metric={self.comparison.metric!r}" + ("" if ranked is None else f", costs={ranked.costs()!r}")
         models = "".join(f"    {one!r}: {model.__repr__(N_CHAR_MAX=10**6)},\n" for one, model in self.made.items())
         chosen = f"models[{name!r}]"
         if self.decision is not None:
@@ -241,10 +296,16 @@ class Compared:
         )
 
     def _commands(self, name: str) -> str:
-        words, costs = self.table.words(), [] if self.decision is None else ["--costs", "costs.csv"]
+        ranked, decided = self.ranking.decision(self.table.class_shares()), self.decision
+        used = {} if decided is None else {"costs.csv": decided.costs(adjusted=False)}
+        files = used if ranked is None or decided == ranked else {"ranking-costs.csv": ranked.costs(), **used}
+        compared_by, costs = ([word for name in list(own)[:1] for word in ("--costs", name)] for own in (files, used))
+        words = self.table.words()
         positive = [] if self.positive is None else ["--positive", str(self.positive)]
         order = [] if self.table.order is None else ["--ordered", ",".join(map(str, self.table.order))]
-        compared = [*words, "--models", ",".join(self.made), *order, *positive, *costs, "--report", "report.html"]
+        metric = ["--metric", self.comparison.metric.replace("_", "-")]
+        compared = [*words, "--models", ",".join(self.made), *order, *positive, *metric, *compared_by]
+        compared += ["--report", "report.html"]
         own = order if name in ("ordinal", "auto") else []
         commands = [
             ["discriminant", "compare", *compared],
@@ -252,17 +313,21 @@ class Compared:
             ["discriminant", "predict", "model.dsc", "new.csv", *costs, "-o", "predictions.csv"],
         ]
         lines = list(map(shlex.join, commands))
-        if self.decision is not None:
-            written = shlex.join(_csv_lines(self.decision.costs(adjusted=False)))
-            lines.insert(0, f"printf '%s\\n' {written} > costs.csv")
-        return "\n".join(lines)
+        written = [f"printf '%s\\n' {shlex.join(_csv_lines(own))} > {name}" for name, own in files.items()]
+        return "\n".join([*written, *lines])
 
 
-def compared(table: Table, models: Sequence[str], before: Compared | None, progress: ProgressOption = None) -> Compared:
+def compared(
+    table: Table,
+    models: Sequence[str],
+    before: Compared | None,
+    ranking: Ranking | None = None,
+    progress: ProgressOption = None,
+) -> Compared:
     """The comparison of these models on a table, with the decision of the comparison before."""
     if table.models != tuple(models):
-        table = Table.read(table.file, table.target, table.drop, models)
-    found = table.compared(progress)
+        table = Table.read(table.file, table.target, table.drop, models, table.types)
+    found = table.compared(ranking, progress)
     if before is not None:
         found = found.deciding_as(before)
     found.data(found.comparison.best_model)

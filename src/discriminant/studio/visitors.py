@@ -65,6 +65,12 @@ class Visitors:
         os.utime(path)
         return path
 
+    def new_folder(self, visitor: str) -> Path:
+        """A new folder of a visitor for one file."""
+        path = self.folder(visitor) / secrets.token_hex(8)
+        path.mkdir(mode=0o700)
+        return path
+
     def delete_old(self, now: float | None = None) -> None:
         """Delete the folders that have not been used for a day."""
         oldest = (time.time() if now is None else now) - _DAY
@@ -74,8 +80,7 @@ class Visitors:
 
     async def received(self, visitor: str, name: str, chunks: AsyncIterator[bytes]) -> Path:
         """Store an upload in a new folder of the visitor; a failed upload leaves nothing behind."""
-        own = self.folder(visitor) / secrets.token_hex(8)
-        own.mkdir(mode=0o700)
+        own = self.new_folder(visitor)
         path, size = own / safe_name(name), 0
         try:
             with path.open("wb") as file:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..estimators.explanations import Contributions
     from ..tables.column import Column
     from ..workflow.exploring import DecidedRow, FittedInUse
+    from .table_work import Scenario
 
 Value = str | float | None
 #: Controls of a page; further columns keep the values of the row.
@@ -34,14 +35,14 @@ _MISSING: Final = "\0"
 class WhatIf:
     """Controls for the values of a row, and its prediction."""
 
-    def __init__(self, in_use: FittedInUse) -> None:
-        self.in_use = in_use
+    def __init__(self, in_use: FittedInUse, scenario: Scenario) -> None:
+        self.in_use, self.scenario = in_use, scenario
         self.columns = in_use.fitted.schema.used[:MAX_CONTROLS]
         self.controls: dict[str, ValueElement] = {}
 
     def build(self) -> None:
         """Lay out the controls on one side and the prediction on the other."""
-        first = self.in_use.first_row
+        first, changes, fixed = self._start()
         if self.in_use.decision is not None:
             text(f"Decision: {self.in_use.decision}", "remark")
         with ui.element("div").classes("side"):
@@ -54,14 +55,25 @@ class WhatIf:
                         self.controls[column.name] = _control(column)
                 text("Fixed columns", tag="h3")
                 names = [column.name for column in self.columns]
-                self.fixed = ui.select(names, multiple=True, value=[]).props("dense outlined")
+                self.fixed = ui.select(names, multiple=True, value=fixed).props("dense outlined")
                 self.fixed.props["aria-label"] = "Fixed columns"
             self.shown = ui.element("div").props("aria-live=polite")
         self._decide = Latest(self._decided)
         self._set(first)
+        for column in self.columns:
+            if column.name in changes:
+                self.controls[column.name].set_value(_shown(column, changes[column.name]))
         for control in (*self.controls.values(), self.fixed):
             control.on_value_change(self._decide)
         ui.timer(0, self._decide, once=True)
+
+    def _start(self) -> tuple[int, dict[str, Value], list[str]]:
+        """The row, its changed values and the fixed columns that the user chose before, or the first row."""
+        scenario, known = self.scenario, {column.name for column in self.columns}
+        row = scenario.row if scenario.row is not None and self.in_use.place_of(scenario.row) is not None else None
+        if row is None:
+            return self.in_use.first_row, {}, []
+        return row, dict(scenario.values), [name for name in scenario.fixed if name in known]
 
     def _take(self, event: ValueChangeEventArguments) -> None:
         is_known = self.in_use.place_of(event.value) is not None
@@ -72,7 +84,7 @@ class WhatIf:
     def _set(self, row: int) -> None:
         place = self.in_use.place_of(row)
         assert place is not None
-        self.base = self.in_use.coded_row(place)
+        self.row, self.base = row, self.in_use.coded_row(place)
         self.values = self.in_use.raw_values(self.base)
         for column in self.columns:
             self.controls[column.name].set_value(_shown(column, self.values[column.name]))
@@ -88,6 +100,8 @@ class WhatIf:
 
     async def _decided(self) -> None:
         values = {column.name: self._chosen(column) for column in self.columns}
+        self.scenario.row, self.scenario.fixed = self.row, list(self.fixed.value or ())
+        self.scenario.values = {name: value for name, value in values.items() if value != self.values[name]}
         empty = [column.name for column in self.columns if values[column.name] is None and not column.missing_column]
         if empty:
             self.shown.clear()

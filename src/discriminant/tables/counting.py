@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from ..arrays import Array
 from .column import Column
-from .facts import Levels, Range, TableFacts, sentinels_of, with_sentinels
+from .facts import Levels, Range, TableFacts, is_code, sentinels_of, with_sentinels
 from .layouts import Values
-from .sentinels import is_code
 from .values import distinct_texts, read_numbers
 
 #: Distinct texts of a column that are counted; if there are more, only those of the sample are.
@@ -197,11 +196,3 @@ class SampledFacts(TableFacts):
 
     def missing_rows(self, column: Column) -> Hashable:
         return column.missing, super().missing_rows(column)
-
-
-def uniform_of_rows(numbers: Array) -> Array:
-    """A uniform number from 0 to 1 for each row number (SplitMix64; Steele, Lea & Flood 2014)."""
-    word = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-    return (word ^ (word >> np.uint64(31))).astype(np.float64) / 2.0**64

@@ -129,7 +129,7 @@ def _file_table(file: InputFile, table: str | None, dialect: DialectOptions, col
         from .workbooks import open_workbook
 
         return open_workbook(file, table, dialect, columns)
-    from .json_records import open_json
+    from .records import open_json
 
     return open_json(file, dialect.encoding, dialect.codes, columns)
 

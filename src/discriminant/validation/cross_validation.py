@@ -28,9 +28,9 @@ from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.inputs import positive_code
 from ..evaluation.intervals import RANGE_MARK, RANGE_NOTE, Estimate, Interval, no_interval, quantile
-from ..evaluation.means import Mean
 from ..evaluation.model_evaluation import evaluation_of
 from ..evaluation.predictions import EvaluationOptions, LabelledPredictions
+from ..evaluation.sampling import Mean
 from ..results import Result, aligned, jsonable, plain, shown
 from .fold_fits import ModelsLike, SplitResult, ValidationTask, named_models, refuse_weightless_models, split_results
 from .held_out import (
@@ -51,12 +51,8 @@ from .splits import MANY_ROWS, Round, Split, SplitsLike, plan_rounds
 
 #: Name of the baseline, which predicts the class frequencies of the training rows.
 BASELINE: Final = "baseline"
-
-
 #: Minimum gap between two accuracies, as a share of the error, for a note on over- or underfitting.
 _MIN_NOTABLE_GAP: Final = 0.1
-
-
 _BY_COSTS: Final = "Predictions are the classes of minimum expected cost."
 _CLASSES_ONLY: Final = "Only predicted classes were kept in the comparison, no probabilities."
 

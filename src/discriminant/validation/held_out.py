@@ -19,11 +19,10 @@ from scipy.special import ndtr, ndtri
 
 from ..arrays import Array
 from ..data import has_fractions
-from ..evaluation.auc_intervals import AucVariance, auc_interval
 from ..evaluation.intervals import Interval, no_interval, normal_interval, quantile, wilson_interval
-from ..evaluation.means import Mean
+from ..evaluation.ranking import AucVariance, auc_interval
 from ..evaluation.rates import OVERALL, class_intervals, other_intervals, table_statistic
-from ..evaluation.sampling import SamplingDesign
+from ..evaluation.sampling import Mean, SamplingDesign
 from ..evaluation.table_sample import Statistic, TableSample, cell_response, margins
 from .labelled_table import LabelledTable
 from .paired import (

@@ -8,15 +8,19 @@ A resample also shows how far a corrected measure may be from the true one: the 
 and its model has a corrected performance, and its true performance on these. The correction of a resample needs
 resamples of the resample (double bootstrap, Noma et al. 2021); a few are enough, because the variance that their small
 number adds is known and subtracted. The interval rests on the standard deviation of the difference of corrected and
-true performance over resamples, on scales without bounds (`corrected_intervals`). Without inner resamples the
+true performance over resamples, on scales without bounds. Without inner resamples the
 correction is taken as the same in all resamples, and the ends are called a range: they cover too rarely where the
 signal is weak.
+
+These scales are the logit of AUC, accuracies and ranked probability score, the logarithm of the
+Brier score, of the log-loss and of 1 - R2, Fisher's scale of Somers' D. The apparent AUC, which is the true one of the
+resamples, is too high, and the deviation of high AUCs too small; that of their logits is not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -24,7 +28,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
+from scipy.special import expit, logit, ndtr
 from sklearn.utils.validation import has_fit_parameter
 
 from ..arrays import Array, MatrixLike, RandomState
@@ -34,12 +38,11 @@ from ..engine import parallel_map
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting, WeightError
 from ..estimators.base import PosteriorClassifier
 from ..evaluation.by_group import GroupMeasure, GroupMeasures, adjusted, group_masks
-from ..evaluation.intervals import quantile
+from ..evaluation.intervals import check_level, quantile
 from ..evaluation.ordinal import class_ranks
-from ..evaluation.smooth_calibration import CalibrationCurve, CorrectedCurve
+from ..evaluation.recalibration import CalibrationCurve, CorrectedCurve
 from ..results import plain, shown
 from ..solvers.weightings import BLOCK_VALUES
-from .corrected_intervals import Repeats, interval
 from .labelled_table import LabelledTable, labelled_table
 from .performance import performance, performances
 from .resampling import Refits, Units, posterior_of
@@ -137,8 +140,7 @@ class ValidationOptions:
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), smallest)
         self._refuse_unused()
-        if not 0 < self.level < 1:
-            raise ParameterError(Setting("level"), f" must be between 0 and 1, got {self.level!r}.")
+        check_level(self.level)
 
     def _refuse_unused(self) -> None:
         """Refuse options of the other method."""
@@ -487,3 +489,67 @@ def _cross_validation(model: Any, table: LabelledTable, options: ValidationOptio
         low, high = np.quantile(values, [tail, 1 - tail]) if values.size else (math.nan, math.nan)
         rows.append(ValidatedMeasure(name, value, value, mean, value - mean, mean, float(low), float(high)))
     return Validation(_named(rows, table), "cv", len(rounds), {}, options.level)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A function of a measure, its inverse, its derivative, and the range of the measure."""
+
+    forward: Callable[[Array], Array]
+    inverse: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    ends: tuple[float, float] = (-math.inf, math.inf)
+
+
+IDENTITY: Final = Scale(np.asarray, np.asarray, np.ones_like)
+LOGIT: Final = Scale(logit, expit, lambda value: 1 / (value * (1 - value)), (0.0, 1.0))
+LOG: Final = Scale(np.log, np.exp, lambda value: 1 / value, (0.0, math.inf))
+LOG_REST: Final = Scale(
+    lambda value: -np.log1p(-value), lambda value: -np.expm1(-value), lambda value: 1 / (1 - value), (-math.inf, 1.0)
+)
+FISHER: Final = Scale(np.arctanh, np.tanh, lambda value: 1 / (1 - np.square(value)), (-1.0, 1.0))
+SCALES: Final[Mapping[str, Scale]] = {
+    "auc": LOGIT, "accuracy": LOGIT, "balanced_accuracy": LOGIT, "rps": LOGIT, "brier": LOG, "log_loss": LOG,
+    "r2": LOG_REST, "somers_d": FISHER,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """A measure in resamples: corrected for optimism, its true value in the original rows, and the variance of the
+    former that is due to the number of inner resamples.
+    """
+
+    corrected: Array
+    true: Array
+    noise: Array
+
+    def __len__(self) -> int:
+        return len(self.corrected)
+
+    @classmethod
+    def of_pairs(cls, pairs: Array) -> Repeats:
+        """Measures (B, 2) in resamples and in the original rows, with the same correction in all resamples."""
+        training, test = pairs.T
+        return cls(training - (training - test).mean(), test, np.zeros(len(pairs)))
+
+
+def interval(name: str, corrected: float, repeats: Repeats, level: float) -> tuple[float, float]:
+    """The ends of the interval of a corrected measure.
+
+    If a measure reaches the end of its range in a resample, such as an accuracy of 1, errors are those of the measure
+    itself, and the interval ends at the end of the range.
+    """
+    scale = SCALES.get(name.partition("[")[0], IDENTITY)
+    with np.errstate(all="ignore"):
+        centre = float(scale.forward(np.array(corrected)))
+        errors = scale.forward(repeats.corrected) - scale.forward(repeats.true)
+        noise = repeats.noise * np.square(scale.slope(repeats.corrected))
+    bounds = scale.ends
+    if not (math.isfinite(centre) and np.isfinite(errors).all() and np.isfinite(noise).all()):
+        scale, centre, errors, noise = IDENTITY, corrected, repeats.corrected - repeats.true, repeats.noise
+    raw = float(errors.var(ddof=1))
+    net = raw - float(noise.mean())
+    half_width = quantile(level) * math.sqrt(net if net > 0 else raw)
+    low, high = scale.inverse(np.array([centre - half_width, centre + half_width]))
+    return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))

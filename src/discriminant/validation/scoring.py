@@ -12,9 +12,9 @@ from ..arrays import Array
 from ..decision.costs import CostsLike, read_costs
 from ..errors import ParameterError
 from ..evaluation.intervals import Interval
-from ..evaluation.means import Mean
 from ..evaluation.probabilities import LOSSES, expected_moments
 from ..evaluation.ranking import auc, rank
+from ..evaluation.sampling import Mean
 from ..results import plain, quoted
 from .held_out import TABLE_MEASURES, TableMeasure
 
@@ -23,11 +23,7 @@ METRICS = {
     "log_loss": False, "accuracy": True, "balanced_accuracy": True, "auc": True, "f1": True, "error_rate": False,
     "brier": False, "cost": False,
 }  # fmt: skip
-
-
 _FROM_POSTERIORS = tuple(LOSSES)
-
-
 SHARE_METRICS = ("accuracy", "error_rate")
 
 

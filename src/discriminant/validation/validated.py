@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..errors import ParameterError
 from ..evaluation.by_group import GroupMeasures
 from ..evaluation.intervals import RANGE_MARK, RANGE_NOTE
-from ..evaluation.smooth_calibration import CalibrationCurve
+from ..evaluation.recalibration import CalibrationCurve
 from ..results import Result, aligned, decimal, metric_name, percent, several, visible
 
 Method = Literal["bootstrap", "cv"]

@@ -46,7 +46,7 @@ def _collinearity(labelled: AnyLabelled) -> list[Finding]:
 
 def known_class_order(labelled: AnyLabelled) -> list[Any] | None:
     """The order of classes whose names are those of a known scale; None of others."""
-    from ..tables.class_orders import proposed_order
+    from ..tables.classes import proposed_order
 
     return proposed_order(list(labelled.class_rows))
 

@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..results import suggestion
 from .fitting import FittedModel
 from .stored import StoredModel
-from .tables import LabelledTable, Reading, Roles, TableSource
+from .tables import Reading, Roles, TableSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,10 +78,8 @@ class EffectRows:
 
 def of_fitted(fitted: FittedModel, options: EffectOptions) -> EffectRows:
     """The rows that a model was fitted to; ``options`` get their weights and labels."""
-    labelled = fitted.labelled
-    assert isinstance(labelled, LabelledTable)
-    training = labelled.training
-    frame = raw_columns(labelled.table, training.schema, training.row_numbers)
+    training = fitted.table.training
+    frame = raw_columns(fitted.table.table, training.schema, training.row_numbers)
     needs_labels = bool(options.resamples)
     own = replace(options, weights=training.weights, y=training.y if needs_labels else None)
     return EffectRows(with_encoder(fitted.model, training.schema), frame, own)

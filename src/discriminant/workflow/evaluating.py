@@ -107,32 +107,12 @@ def is_training_table(stored: StoredModel, table: TableReader) -> bool:
     return stored.training.get("sha256") == table.fingerprint
 
 
-def evaluate_model(
-    model: BaseEstimator, X: MatrixLike, y: Array, costs: CostTable | None, positive: Hashable | None
-) -> Evaluation:
-    """The evaluation of a fitted model on labelled rows."""
-    from ..evaluation import EvaluationOptions, evaluate
-
-    return evaluate(model, X, y, options=EvaluationOptions(costs=costs, positive=positive))
-
-
-def cross_validated(
-    model: BaseEstimator, X: MatrixLike, y: Array, costs: CostTable | None, positive: Hashable | None
-) -> Evaluation:
-    """The evaluation of a model by cross-validation."""
-    from ..validation.cross_validation import cross_validate
-
-    found = cross_validate({"model": model}, X, y, keep="posteriors", costs=costs, positive=positive)
-    return found.evaluation("model")
-
-
 def outcome_probabilities(
     model: BaseEstimator, X: MatrixLike, y: Array, is_held_out: bool, positive: Hashable | None
 ) -> tuple[Array, Array]:
     """Whether rows are of the positive class, and its predicted probability; by cross-validation of training rows."""
     import numpy as np
 
-    from ..errors import ParameterError
     from ..evaluation.inputs import positive_code
     from ..validation.cross_validation import cross_validate
 

@@ -21,8 +21,9 @@ from ..decision import Decision
 from ..errors import DiscriminantError
 from ..estimators.registry import common_coding
 from ..results import Finding, percent, several
+from .columns import table_columns
 from .fitting import FittedModel, learned_values
-from .stored import PredictionColumns, Predictions, StoredModel, write_csv
+from .stored import PredictionColumns, Predictions, StoredModel, numbered_batches, write_csv
 from .tables import LabelledTable, Reading, severest_first, source_file
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from ..estimators.coefficients import CoefficientTable
     from ..estimators.counterfactuals import NearestChanges
     from ..estimators.explanations import Contributions, Nomogram
-    from ..tables.column import Coding, Column
+    from ..tables.column import Coding
 
 #: Distance of thresholds from 0 and 1, which correspond to infinite costs.
 MIN_THRESHOLD: Final = 1e-6
+#: Rows of a table of predictions that are shown before it is downloaded.
+PREVIEW_ROWS: Final = 10
 Costs = dict[Any, dict[Any, float]]
 
 
@@ -141,58 +144,46 @@ class FittedInUse:
     fitted: FittedModel
     decision: ClassDecision | None = None
 
-    @property
-    def _table(self) -> LabelledTable:
-        assert isinstance(self.fitted.labelled, LabelledTable)
-        return self.fitted.labelled
-
     @cached_property
     def stored(self) -> StoredModel:
         """The model as its file would hold it."""
-        return StoredModel("", self.fitted.model, self.fitted.schema, {"training": self._table.seen()})
+        return StoredModel("", self.fitted.model, self.fitted.schema, {"training": self.fitted.table.seen()})
 
     @cached_property
     def _column_std(self) -> Array:
         from ..data import as_rows
         from ..moments.statistic import column_moments
 
-        return np.sqrt(column_moments(as_rows(self._table.training.X), self._table.training.weights)[1])
+        return np.sqrt(column_moments(as_rows(self.fitted.table.training.X), self.fitted.table.training.weights)[1])
 
     @property
     def first_row(self) -> int:
         """The number in the table of the first training row."""
-        return int(self._table.training.row_numbers[0])
+        return int(self.fitted.table.training.row_numbers[0])
 
     def place_of(self, row: int) -> int | None:
         """The position of a row of the table among the training rows; None if it is not one of them."""
-        found = np.flatnonzero(self._table.training.row_numbers == row)
+        found = np.flatnonzero(self.fitted.table.training.row_numbers == row)
         return int(found[0]) if len(found) else None
 
     def coded_row(self, place: int) -> Array:
         """A training row as the model takes it."""
-        X = self._table.training.X[place]
+        X = self.fitted.table.training.X[place]
         return np.array(X.toarray().ravel() if hasattr(X, "toarray") else X, dtype=np.float64)
 
     def raw_values(self, row: Array) -> dict[str, Any]:
         """The values of the columns of a coded row: numbers, and levels of categories."""
-        return {column.name: column.value(row[where]) for column, where in self._columns()}
-
-    def _columns(self) -> list[tuple[Column, slice]]:
-        found, end = [], 0
-        for column in self._table.schema.used:
-            start, end = end, end + len(column.outputs)
-            found.append((column, slice(start, end)))
-        return found
+        return {column.name: column.value(row[where]) for column, where in table_columns(self.fitted.table)}
 
     def decided(self, base: Array, values: Mapping[str, Any], fixed: Sequence[str] = ()) -> DecidedRow:
         """The prediction for a coded row with other values, and the changes that would alter it."""
         from ..estimators.counterfactuals import nearest_changes
         from ..estimators.explanations import contributions
 
-        model, schema, seen = self.fitted.model, self._table.schema, self.stored.training
+        model, schema, seen = self.fitted.model, self.fitted.table.schema, self.stored.training
         row, rule, reason, added = base.copy(), None if self.decision is None else self.decision.rule, "", None
         outside = dict[str, tuple[float, float]]()
-        for column, where in self._columns():
+        for column, where in table_columns(self.fitted.table):
             if column.name in values:
                 row[where] = column.code(values[column.name])
             low, high = float(seen["lowest"][where][0]), float(seen["highest"][where][0])
@@ -214,7 +205,7 @@ class FittedInUse:
 
         seen = self.stored.training
         try:
-            return nomogram(self.fitted.model, seen["lowest"], seen["highest"], self._table.schema)
+            return nomogram(self.fitted.model, seen["lowest"], seen["highest"], self.fitted.table.schema)
         except DiscriminantError:
             return None
 
@@ -231,7 +222,7 @@ class FittedInUse:
 
         from ..estimators.decision import DecisionClassifier
 
-        inner, table = self.fitted.model, self._table
+        inner, table = self.fitted.model, self.fitted.table
         model = DecisionClassifier(clone(inner), self.decision.rule).fit(table.rows, table.labels, **table.weights)
         FittedModel(model, self.fitted.name, table).save(path, learned_values(inner, table.schema))
 
@@ -252,6 +243,7 @@ class WrittenPredictions:
 
     counts: dict[str, int]
     notes: list[str]
+    head: list[dict[str, Any]]  #: the first rows: the prediction, its probabilities and the columns of the file
 
 
 def prediction_notes(stored: StoredModel, findings: Sequence[Finding] = ()) -> list[str]:
@@ -275,4 +267,10 @@ def write_predictions(
     table = stored.table(Reading(), source_file(source, source.name))
     write_csv(predictions.of(table), target)
     counts = {str(label): count for label, count in predictions.counts.items()}
-    return WrittenPredictions(counts, prediction_notes(stored, table.findings))
+    notes = prediction_notes(stored, table.findings)
+    head = next((batch.slice(0, PREVIEW_ROWS) for _, batch in numbered_batches(table, PREVIEW_ROWS)), None)
+    if head is None:
+        return WrittenPredictions(counts, notes, [])
+    answers = predictions.predicted(head).to_pylist()
+    shown = [answer | own for answer, own in zip(answers, head.to_pylist(), strict=True)]
+    return WrittenPredictions(counts, notes, shown)

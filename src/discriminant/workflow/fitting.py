@@ -35,6 +35,12 @@ class FittedModel:
     name: str
     labelled: AnyLabelled
 
+    @property
+    def table(self) -> LabelledTable:
+        """The labelled table in memory."""
+        assert isinstance(self.labelled, LabelledTable)
+        return self.labelled
+
     @cached_property
     def training_metrics(self) -> dict[str, float]:
         """Training accuracy, plain and balanced, and the accuracy of the majority class."""
@@ -98,7 +104,7 @@ def training_table(
             "--formula and --groups need all rows in memory, but this table is streamed. Leave them out, or use a "
             "sample of the rows."
         )
-    from ..partitions.sizes import decoded_bytes
+    from ..partitions.fragments import decoded_bytes
     from ..partitions.training import refuse_gathering
 
     if not getattr(ModelSpec(spec.name, spec.settings).new(), "_takes_passes", False):

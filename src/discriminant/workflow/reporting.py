@@ -34,8 +34,7 @@ def validation_report(fitted: FittedModel, found: Validation, command: str | Non
     """The contents of the report of a validated model."""
     from ..report.validation_page import ValidationReport
 
-    labelled = fitted.labelled
-    assert isinstance(labelled, LabelledTable)
+    labelled = fitted.table
     training = labelled.training
     return ValidationReport(
         found,

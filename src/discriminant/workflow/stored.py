@@ -130,8 +130,7 @@ class StoredModel:
 
 def open_model(path: str | Path, to_predict: bool = False) -> StoredModel:
     """Open a model file with its schema; with ``to_predict`` the model only predicts, which loads faster."""
-    from ..storage.model_file import read_model_file, read_to_predict
-    from ..storage.stored_rule import StoredRule
+    from ..storage.model_file import StoredRule, read_model_file, read_to_predict
     from ..tables.schema import Schema
 
     file = read_to_predict(path) if to_predict else read_model_file(path)

@@ -52,7 +52,7 @@ class Reading:
 
         settings = self.settings(missing_codes)
         if isinstance(data, Sequence) and not isinstance(data, str):
-            from ..tables.several import SeveralTables
+            from ..tables.readers import SeveralTables
 
             return SeveralTables(
                 data, lambda path, more: open_table(path, target, types={**(types or {}), **more} or None, **settings)
@@ -315,7 +315,7 @@ class Streaming:
             return True
         if isinstance(files, str) and not os.path.isfile(files):
             return False
-        from ..partitions.sizes import fits
+        from ..partitions.fragments import fits
 
         return not fits([files] if isinstance(files, str) else files, self.n_bytes())
 

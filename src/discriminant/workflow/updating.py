@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ..arrays import Array
     from ..estimators.given import LinearClassifier
     from ..evaluation.model_update import Recalibration
-    from ..evaluation.recalibration import CalibrationLine
-    from ..evaluation.smooth_calibration import CalibrationCurve
+    from ..evaluation.recalibration import CalibrationCurve, CalibrationLine
     from ..tables import TrainingTable
     from ..tables.schema import Schema
 
@@ -137,8 +136,7 @@ class UpdatedModel:
 def updated(stored: StoredModel, rows: TrainingTable, with_refit: bool = True) -> UpdatedModel:
     """The updates of a stored model of two classes that labelled rows justify."""
     from ..evaluation.model_update import recalibrate
-    from ..evaluation.recalibration import calibration_line
-    from ..evaluation.smooth_calibration import calibration_curve
+    from ..evaluation.recalibration import calibration_curve, calibration_line
 
     model = stored.model
     if len(stored.classes) != 2 or not hasattr(model, "predict_proba"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from .tables import LabelledTable
 
 if TYPE_CHECKING:
     from ..arrays import Array
-    from ..estimators.diagnostics import Diagnostics
     from ..tables import TableReader
     from ..validation.optimism import ValidationOptions
     from ..validation.validated import Validation
@@ -44,8 +44,7 @@ def design_of(fitted: FittedModel) -> tuple[Any, Any]:
     """
     from sklearn.base import clone
 
-    labelled = fitted.labelled
-    assert isinstance(labelled, LabelledTable)
+    labelled = fitted.table
     if labelled.formula is None:
         return labelled.rows, fitted.model
     terms = fitted.model.formula_
@@ -59,9 +58,7 @@ def validate_model(fitted: FittedModel, options: ValidationOptions, by: str | No
     """The internal validation of a model on its training rows; by the values of a column as well, if one is named."""
     from ..validation.optimism import validate
 
-    labelled = fitted.labelled
-    assert isinstance(labelled, LabelledTable)
-    rows, model = design_of(fitted)
+    labelled, (rows, model) = fitted.table, design_of(fitted)
     asked = replace(options, sample_weight=labelled.training.weights, groups=labelled.training.groups)
     if by is not None:
         asked = replace(asked, by=column_of(labelled, by), by_name=by)
@@ -72,34 +69,11 @@ def quick_validation(fitted: FittedModel, resamples: int) -> Validation:
     """The internal validation with few resamples, for a page that waits for it."""
     from ..validation.optimism import ValidationOptions
 
-    labelled = fitted.labelled
-    assert isinstance(labelled, LabelledTable)
-    is_binary = len(labelled.class_rows) == 2
+    is_binary = len(fitted.table.class_rows) == 2
     return validate_model(fitted, ValidationOptions(resamples=resamples, curve=is_binary))
 
 
-def unstable_rows(found: Validation, labelled: LabelledTable) -> list[ListedRow]:
-    """The rows of the table with the least stable predictions."""
-    if found.instability is None:
-        return []
-    numbers, shown = labelled.training.row_numbers, ("probability", "low", "high", "changed")
-    return [
-        ListedRow(int(numbers[one.row]), {name: getattr(one, name) for name in shown})
-        for one in found.instability.least_stable()
-    ]
-
-
-def diagnose(fitted: FittedModel) -> Diagnostics:
-    """The diagnostics of a logistic regression on its training rows."""
-    from ..estimators.diagnostics import diagnostics
-
-    return diagnostics(fitted.model)
-
-
-def influential_rows(found: Diagnostics, labelled: LabelledTable) -> list[ListedRow]:
-    """The rows of the table with the largest Cook's distances."""
-    numbers, shown = labelled.training.row_numbers, ("probability", "pearson", "deviance", "leverage", "cooks")
-    return [
-        ListedRow(int(numbers[one.row]), {name: getattr(one, name) for name in shown})
-        for one in found.most_influential()
-    ]
+def listed_rows(found: Iterable[Any], labelled: LabelledTable, names: Sequence[str]) -> list[ListedRow]:
+    """Rows of a result with some of their values, by their numbers in the table."""
+    numbers = labelled.training.row_numbers
+    return [ListedRow(int(numbers[one.row]), {name: getattr(one, name) for name in names}) for one in found]

@@ -11,8 +11,10 @@ and raw columns carry their table's alias, so that a missing column is an error 
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -43,16 +45,16 @@ class _Dialect:
 
     text: str  #: whether the value's type is text
     number: str
-    truth: str | None  #: None where the database has no such type
-    time: str | None
     as_number: str  #: the number, in double precision
     as_written: str  #: the number with the digits that the database prints: 0.1 for a 32-bit 0.1
-    is_nan: str | None  #: None where the database has no NaN
     error: str  #: stop with a message
     character: str  #: the character of a code point
-    has_zone: str | None  #: whether the type is a time with a time zone
-    is_iso: str | None  #: whether a text is an ISO 8601 date or time, for databases without types for these
     seconds: str  #: seconds since 1970 of the text of a date or time, cast to the type ``{1}``
+    truth: str | None = None  #: None where the database has no such type
+    time: str | None = None
+    is_nan: str | None = None  #: None where the database has no NaN
+    has_zone: str | None = None  #: whether the type is a time with a time zone
+    is_iso: str | None = None  #: whether a text is an ISO 8601 date or time, for databases without types for these
     greatest: str = "GREATEST({0}, {1})"
 
 
@@ -65,57 +67,11 @@ _EXPECTED: Final = {
     "date": "dates or times of the database's own types (SQLite: ISO 8601 text)",
     "category": "text, or numbers or booleans that are levels",
 }
-_DIALECTS = {
-    "duckdb": _Dialect(
-        text="(typeof({0}) = 'VARCHAR' OR typeof({0}) LIKE 'ENUM%')",
-        number="(typeof({0}) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', "
-        "'UINTEGER', 'UBIGINT', 'UHUGEINT', 'FLOAT', 'DOUBLE') OR typeof({0}) LIKE 'DECIMAL%')",
-        truth="typeof({0}) = 'BOOLEAN'",
-        time="(typeof({0}) LIKE 'DATE%' OR typeof({0}) LIKE 'TIME%')",
-        as_number="TRY_CAST({0} AS DOUBLE)",
-        as_written="TRY_CAST(CAST({0} AS VARCHAR) AS DOUBLE)",
-        is_nan="isnan({0})",
-        error="error({0})",
-        character="CHR({0})",
-        has_zone="typeof({0}) = 'TIMESTAMP WITH TIME ZONE'",
-        is_iso=None,
-        seconds="EXTRACT(EPOCH FROM CAST({0} AS {1}))",
-    ),
-    "postgresql": _Dialect(
-        text="(pg_typeof({0}) IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) OR EXISTS (SELECT 1 FROM "
-        "pg_catalog.pg_type WHERE oid = pg_typeof({0}) AND typcategory IN ('S', 'E')))",
-        number="pg_typeof({0}) IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, "
-        "'double precision'::regtype, 'numeric'::regtype)",
-        truth="pg_typeof({0}) = 'boolean'::regtype",
-        time="pg_typeof({0}) IN ('date'::regtype, 'time'::regtype, 'timetz'::regtype, 'timestamp'::regtype, "
-        "'timestamptz'::regtype)",
-        as_number="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
-        as_written="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
-        is_nan="{0} = 'NaN'",
-        error="CAST({0} AS DOUBLE PRECISION)",  # fails with the message
-        character="CHR({0})",
-        has_zone="pg_typeof({0}) = 'timestamptz'::regtype",
-        is_iso=None,
-        seconds="CAST(EXTRACT(EPOCH FROM CAST({0} AS {1})) AS DOUBLE PRECISION)",
-    ),
-    "sqlite": _Dialect(
-        text="typeof({0}) = 'text'",
-        number="typeof({0}) IN ('integer', 'real')",
-        truth=None,  # true and false are 1 and 0
-        time=None,
-        as_number="CAST({0} AS DOUBLE PRECISION)",
-        as_written="CAST({0} AS DOUBLE PRECISION)",
-        is_nan=None,
-        error="json_extract('{{}}', {0})",  # fails with the message
-        character="CHAR({0})",
-        has_zone=None,
-        is_iso="({0} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(SUBSTR({0}, 1, 10), '+0 days') = "
-        "SUBSTR({0}, 1, 10) AND (LENGTH({0}) = 10 OR SUBSTR({0}, 11) GLOB '[ T][0-9][0-9]:[0-9][0-9]*' AND "
-        "SUBSTR({0}, 17) NOT GLOB '*[^0-9.:]*' AND STRFTIME('%s', {0}) IS NOT NULL))",
-        seconds="(CAST(STRFTIME('%s', SUBSTR({0}, 1, 19)) AS DOUBLE PRECISION) + "  # SQLite's own fractions are rounded
-        "CAST('0' || SUBSTR({0}, 20) AS DOUBLE PRECISION))",
-        greatest="MAX({0}, {1})",
-    ),
+_DIALECTS: Final = {
+    name: _Dialect(**expressions)
+    for name, expressions in tomllib.loads(
+        Path(__file__).with_name("dialects.toml").read_text(encoding="utf-8")
+    ).items()
 }
 
 

@@ -5,7 +5,11 @@ const SEND_MS = 80; // between two batches of changes
 const DAB = 14; // pixels between two dabs of a stroke
 const NEAR = 16; // pixels from the pointer within which a point is selected
 const STEPS = 40; // steps of the keyboard cursor across the plane
+const CAPTION = 76; // pixels below the figures for the first lines of their captions
 const PAUSE_MS = 600; // between two steps at speed 1
+
+// The first colour of the palette is too dark on dark paper; the accent is equal to it on white paper.
+const FIRST = "#0072B2";
 
 const SHAPES = {
   circle: (c, r) => c.arc(0, 0, r, 0, 2 * Math.PI),
@@ -51,7 +55,7 @@ export default {
     <div class="group" role="radiogroup" aria-label="Class to paint">
       <button v-for="(one, k) in classes" :key="k" type="button" role="radio" class="tool" :aria-checked="String(k === chosen)"
         :tabindex="k === chosen ? 0 : -1" @click="choose(k)" @keydown="among($event, classes.length, chosen, choose)">
-        <svg viewBox="-8 -8 16 16" aria-hidden="true"><path :d="symbol(one.symbol)" :fill="one.colour"/></svg>
+        <svg viewBox="-8 -8 16 16" aria-hidden="true"><path :d="symbol(one.symbol)" :fill="shade(one.colour)"/></svg>
         <span>{{ one.name }}</span><span class="count">({{ counts[k] }})</span><kbd>{{ k + 1 }}</kbd>
       </button>
     </div>
@@ -69,7 +73,17 @@ export default {
       <button type="button" class="tool" :disabled="!rows.size" @click="clear">Clear</button>
     </div>
   </div>
-  <div class="figures" :class="'of' + Math.min(figures.length, 3)">
+  <div v-if="steps > 1" class="transport" role="group" aria-label="Steps">
+    <button v-for="one in buttons" :key="one.name" type="button" class="tool" :class="{ play: one.name === 'Play' }"
+      :aria-label="one.name === 'Play' && playing ? 'Pause' : one.name" :title="one.name === 'Play' && playing ? 'Pause' : one.name"
+      :disabled="one.ended" @click="one.go()"><svg viewBox="0 0 16 16" aria-hidden="true"><path :d="one.icon" fill="currentColor"/></svg>
+      <span v-if="one.name === 'Play'">{{ playing ? "Pause" : "Play" }}</span></button>
+    <input type="range" min="0" :max="steps - 1" :value="step" aria-label="Step of the algorithm" @input="go(Number($event.target.value))">
+    <output>{{ step }} of {{ steps - 1 }}</output>
+    <label>Speed <select v-model.number="speed" aria-label="Speed">
+      <option v-for="s in [0.25, 0.5, 1, 2, 4, 8]" :key="s" :value="s">{{ s }} ×</option></select></label>
+  </div>
+  <div class="figures" ref="figures" :class="'of' + Math.min(figures.length, 3)">
     <figure v-for="(one, i) in figures" :key="i" class="drawn" :class="{ painted: paint && i === 0 }">
       <div class="sheet">
         <div ref="plots" class="js-plotly-plot plot" role="img" :aria-label="one.alt"></div>
@@ -80,16 +94,6 @@ export default {
       </div>
       <figcaption><strong v-if="one.title">{{ one.title }}.</strong> {{ caption(one) }}</figcaption>
     </figure>
-  </div>
-  <div v-if="steps > 1" class="transport" role="group" aria-label="Steps">
-    <button v-for="one in buttons" :key="one.name" type="button" class="tool" :class="{ play: one.name === 'Play' }"
-      :aria-label="one.name === 'Play' && playing ? 'Pause' : one.name" :title="one.name === 'Play' && playing ? 'Pause' : one.name"
-      :disabled="one.ended" @click="one.go()"><svg viewBox="0 0 16 16" aria-hidden="true"><path :d="one.icon" fill="currentColor"/></svg>
-      <span v-if="one.name === 'Play'">{{ playing ? "Pause" : "Play" }}</span></button>
-    <input type="range" min="0" :max="steps - 1" :value="step" aria-label="Step of the algorithm" @input="go(Number($event.target.value))">
-    <output>{{ step }} of {{ steps - 1 }}</output>
-    <label>Speed <select v-model.number="speed" aria-label="Speed">
-      <option v-for="s in [0.25, 0.5, 1, 2, 4, 8]" :key="s" :value="s">{{ s }} ×</option></select></label>
   </div>
   <p class="announced" aria-live="polite">{{ announced }}</p>
 </div>`,
@@ -149,8 +153,17 @@ export default {
     this.sizes = new ResizeObserver(() => this.resize());
     this.sizes.observe(this.$el);
     this.draw();
+    this.onResize = () => this.draw();
+    addEventListener("resize", this.onResize);
+    this.onKey = (event) => {
+      if (event.key === "Escape" && document.body.classList.contains("presenting"))
+        document.querySelector(".heading button[aria-pressed=true]")?.click();
+    };
+    addEventListener("keydown", this.onKey);
   },
   unmounted() {
+    removeEventListener("resize", this.onResize);
+    removeEventListener("keydown", this.onKey);
     this.stop();
     clearTimeout(this.timer);
     this.sizes?.disconnect();
@@ -164,9 +177,23 @@ export default {
       if (!this.Plotly) return;
       for (const [i, one] of this.figures.entries()) {
         const place = this.$refs.plots?.[i];
-        if (place && one.figure) await this.Plotly.react(place, this.now(one, i), one.figure.layout, CONFIG);
+        if (place && one.figure) await this.Plotly.react(place, this.now(one, i), this.layout(one.figure.layout), CONFIG);
       }
       this.sketch();
+    },
+    // The figures and the buttons fit into the window; on narrow screens figures are about square.
+    layout(given) {
+      const room = innerHeight - this.top() - CAPTION, narrow = matchMedia("(max-width: 60rem)").matches;
+      const presenting = document.body.classList.contains("presenting");
+      const width = this.$refs.plots?.[0]?.offsetWidth ?? 520;
+      const height = narrow ? Math.min(520, Math.max(300, width)) : Math.max(300, Math.min(room, presenting ? 900 : 520));
+      // Plotly writes the ranges that it computes into the layout: every drawing starts from the given one.
+      const made = JSON.parse(JSON.stringify(given));
+      return { ...made, height, font: { ...made.font, size: presenting ? 16 : 12 } };
+    },
+    top() {
+      const place = this.$refs.figures;
+      return place ? place.getBoundingClientRect().top + scrollY : 0;
     },
     // The traces of a figure at this step; rows that are drawn on the canvas are transparent, for pointing only.
     now(one, i) {
@@ -296,6 +323,7 @@ export default {
       c.setTransform(scale, 0, 0, scale, 0, 0);
       c.clearRect(0, 0, width, height);
       if (this.covered === false) return;
+      const accent = getComputedStyle(this.$el).getPropertyValue("--accent").trim() || FIRST;
       c.lineWidth = 0.9;
       c.strokeStyle = "white";
       for (const row of this.rows.values()) {
@@ -304,7 +332,7 @@ export default {
         c.translate(x, y);
         c.beginPath();
         (SHAPES[symbol] ?? SHAPES.circle)(c, 4.2);
-        c.fillStyle = colour;
+        c.fillStyle = colour === FIRST ? accent : colour;
         c.fill();
         c.stroke();
         c.restore();
@@ -412,6 +440,9 @@ export default {
       else this.use(...place);
       this.announced = `${this.rows.size} points.`;
       this.send();
+    },
+    shade(colour) {
+      return colour === FIRST ? "var(--accent)" : colour;
     },
     symbol(name) {
       return {
