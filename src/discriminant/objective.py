@@ -44,6 +44,10 @@ from .passes import (
 
 # Columns whose centre is more standard deviations from 0 are centred before products, to keep digits.
 MAX_UNCENTERED_DISTANCE: Final = 1e3
+# With fewer classes, passes in float64 are as fast as float32 products (512 columns, 10 classes: 2.1 and 1.7 ms; 100
+# classes: 16 and 9 ms); with a mean of more standard deviations, float32 scores lose more than one digit.
+MIN_SINGLE_SCORES: Final = 10
+MAX_SINGLE_DISTANCE: Final = 10.0
 # A variance below this share of the mean square is rounding: the column is constant.
 CONSTANT_VARIANCE: Final = 1e-12
 # Rows of the sample that determines the standardisation; the optimum does not depend on it.
@@ -174,6 +178,8 @@ class Objective:
     counter: PassCounter = field(default_factory=PassCounter)
     #: The share of all rows in ``data``.
     share: float = 1.0
+    #: Whether products with rows are computed in float32.
+    single: bool = False
 
     @cached_property
     def standardised(self) -> Standardisation:
@@ -269,6 +275,13 @@ class Objective:
         some = self.data.sample(step)
         return replace(self, data=some, standard=self.standardised, share=self.share * some.n_rows / self.data.n_rows)
 
+    def in_single_precision(self) -> Objective:
+        """The same with products in float32, if these are faster and lose few digits; else itself."""
+        standard = self.standardised
+        close = (np.abs(standard.centre) <= MAX_SINGLE_DISTANCE * standard.scale).all()
+        single = self.form.n_scores >= MIN_SINGLE_SCORES and close and not isinstance(self.data.rows, SparseRows)
+        return replace(self, standard=standard, single=True) if single else self
+
     def part(self, rows: Array) -> Objective:
         """The objective of the chosen rows, with weight 0 for the others; on one thread, for parallel folds."""
         data = self.data.gather()
@@ -306,9 +319,10 @@ class Objective:
     def hessian_product(self, theta: Array) -> Callable[[Array], Array]:
         """The function from a direction to Hessian times direction, at ``theta``.
 
-        For rows in memory, the first product computes the curvature of each row's loss and keeps it.
+        For rows in memory, the first product computes the curvature of each row's loss and keeps it, if these take no
+        more memory than the rows.
         """
-        in_memory, known = not self.data.is_streamed, False
+        in_memory, known = not self.data.is_streamed and self.form.n_scores <= self.n_columns, False
         kept = np.empty((self.data.n_rows, self.form.n_scores)) if in_memory else None
 
         def product(direction: Array) -> Array:

@@ -1,7 +1,9 @@
 """Statistics of the rows at given coefficients: the sums of an objective over one pass.
 
 A pass processes a dense block in one compiled call (`kernels.losses`) if there is a kernel for it, and otherwise in
-parts that stay in a core's cache; sparse blocks use kernels for CSR rows.
+parts that stay in a core's cache; sparse blocks use kernels for CSR rows. In single precision
+(`Objective.in_single_precision`) the products of dense rows are float32 products of BLAS; losses, derivatives and sums
+over parts are float64.
 """
 
 from __future__ import annotations
@@ -66,11 +68,14 @@ class Pass:
     def __init__(
         self, objective: Objective, coef: Array, intercept: Array, each: Callable[[Any, Block], None] | None = None
     ) -> None:
-        self.form, self.coef, self.intercept, self.each = objective.form, coef, intercept, each
-        self.by_column = np.ascontiguousarray(coef.T)
-        self.loss, self.standard = objective.loss, objective.standardised
+        self.form, self.intercept, self.each = objective.form, intercept, each
+        self.loss, self.standard, self.single = objective.loss, objective.standardised, objective.single
+        self.dtype = np.dtype(np.float32 if self.single else np.float64)
+        # Rounded coefficients are another point next to this one, whose loss and gradient are consistent.
+        self.coef = coef.astype(self.dtype).astype(np.float64) if self.single else coef
+        self.by_column = np.ascontiguousarray(coef.T, dtype=self.dtype)
         #: Added to the products of rows with the coefficients; rows are centred first if that keeps more digits.
-        self.shift = intercept if self.standard.needs_centering else intercept - coef @ self.standard.centre
+        self.shift = intercept if self.standard.needs_centering else intercept - self.coef @ self.standard.centre
         #: Products of sparse rows are summed column by column.
         self.order: Literal["C", "F"] = "F" if isinstance(objective.data.rows, SparseRows) else "C"
         self.reset()
@@ -95,7 +100,7 @@ class Pass:
             self.add(part)
 
     def add(self, part: Block) -> None:
-        """Add some rows: a float64 array, centred if `Standardisation.needs_centering`, or a CSR matrix."""
+        """Add some rows: an array, centred if `Standardisation.needs_centering`, or a CSR matrix."""
         if self.each is not None:
             self.each(self, part)
 
@@ -103,14 +108,14 @@ class Pass:
         if block.sparse and not densify:
             yield block
             return
-        step = max(64, PART_BYTES // (8 * block.X.shape[1]))
+        width = max(block.X.shape[1], len(self.coef)) if self.single else block.X.shape[1]
+        step = max(64, PART_BYTES // (self.dtype.itemsize * width))
         for start in range(0, block.n_rows, step):
             where = slice(start, start + step)
             X = block.X[where].toarray() if block.sparse else block.X[where]
             if self.standard.needs_centering:
                 X = X - self.standard.centre
-            X = X if X.dtype == np.float64 else X.astype(np.float64)
-            yield block.part(where, X)
+            yield block.part(where, X.astype(self.dtype, copy=False))
 
     def with_ones(self, part: Block) -> Array:
         """Centred dense rows, with a column of ones if there are intercepts; in the thread's workspace."""
@@ -158,6 +163,7 @@ class Pass:
         else:
             # A single score is a matrix-vector product, which BLAS does faster than a matrix with one column.
             scores = (X @ self.coef[0])[:, None] if len(self.coef) == 1 else X @ self.by_column
+            scores = scores.astype(np.float64, copy=False)
             scores += self.shift
         return scores
 
@@ -174,6 +180,7 @@ class Pass:
             self.products = np.asfortranarray(self.products)
             kernels.csr_add_products(csr_parts(X), slopes, self.products.T)
             return
+        slopes = slopes.astype(X.dtype, copy=False)
         self.products += slopes[:, 0] @ X if slopes.shape[1] == 1 else slopes.T @ X
         if not self.standard.needs_centering:
             self.products -= np.outer(sums, self.standard.centre)
@@ -189,7 +196,7 @@ class GradientPass(Pass):
     """The loss and its derivatives in the coefficients."""
 
     def update(self, block: Block) -> None:
-        if block.sparse:
+        if block.sparse or self.single:
             for part in self.parts(block, densify=False):
                 values, slopes = self.loss.evaluate(self.scores(part), part.codes)
                 self.value += float(part.weight @ values)
@@ -272,19 +279,26 @@ class HessianProductPass(Pass):
         self.kept, self.point = kept, point
 
     def update(self, block: Block) -> None:
-        where, code = slice(block.start, block.start + block.n_rows), self.loss.code
-        curvatures = np.empty((block.n_rows, self.form.n_scores)) if self.kept is None else self.kept[where]
-        if block.sparse:
-            if self.point is not None:
-                curvatures[:] = self.loss.curvatures(self.point.scores(block), block.codes)
-            change = self.linear_scores(block.X)
-            self.loss.multiply(curvatures, block.weight, change)
-            self.add_products(block.X, change)
+        if block.sparse or self.single:
+            for part in self.parts(block, densify=False):
+                curvatures = self._curvatures(part)
+                if self.point is not None:
+                    curvatures[:] = self.loss.curvatures(self.point.scores(part), part.codes)
+                change = self.linear_scores(part.X)
+                self.loss.multiply(curvatures, part.weight, change)
+                self.add_products(part.X, change)
             return
+        code, curvatures = self.loss.code, self._curvatures(block)
         if self.point is not None:
             rows = *self.point.inputs(block), offsets_of(block), block.codes
             loss_kernels.write_curvatures(code, self.loss.width, *rows, curvatures)
         loss_kernels.add_hessian_product(code, *self.inputs(block), curvatures, block.weight, self.products, self.sums)
+
+    def _curvatures(self, block: Block) -> Array:
+        """The kept curvatures of the rows, or an array for them."""
+        if self.kept is None:
+            return np.empty((block.n_rows, self.form.n_scores))
+        return self.kept[block.start : block.start + block.n_rows]
 
 
 class ClassHessiansPass(Pass):

@@ -325,21 +325,7 @@ def pinwheel(n: int = 150, random_state: RandomSeed = 0) -> Dataset:
     >>> pinwheel().columns
     ['x1', 'x2']
     """
-    check_integer("n", n, 3)
-    laws = {}
-    for label, angle in {"north": np.pi / 2, "south-west": 7 * np.pi / 6, "south-east": 11 * np.pi / 6}.items():
-        outward = np.array([np.cos(angle), np.sin(angle)])
-        along = np.array([np.cos(angle + np.pi / 3), np.sin(angle + np.pi / 3)])
-        across = np.eye(2) - np.outer(along, along)
-        laws[label] = Gaussian(2.2 * outward + along, 0.5 * np.outer(along, along) + 0.1 * across)
-    return Dataset(
-        "pinwheel",
-        "Three classes as a pinwheel",
-        "Between each pair of classes lies a line. The three lines form a triangle in the middle, in which every class "
-        "wins one of the three votes of one-vs-one.",
-        _DRAWN,
-        *_drawn("class", ["x1", "x2"], laws, _equal_counts(n, 3), random_state),
-    )
+    return _drawn("pinwheel", n, 3, random_state)
 
 
 def far_rows(n: int = 80, far: int = 10, random_state: RandomSeed = 0) -> Dataset:

@@ -20,7 +20,7 @@ from ..moments.covariance import factorised
 from ..objective import Objective, Standardisation
 from ..rules import LinearRule
 from ..solvers import Solution
-from ..solvers.choice import named_solver
+from ..solvers.choice import EXACT_TOLERANCE, default_tolerance, named_solver
 from ..solvers.gradient import HELD_OUT_SHARE, ONE_PASS, Epochs, Stream, minimise_streamed, split_rows
 from ..solvers.solution import Trace
 from ..solvers.textbook import StochasticGradient
@@ -134,9 +134,22 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             if self.early_stopping:
                 objective, held_out = split_rows(objective, HELD_OUT_SHARE, self.random_state)
             options["epochs"] = Epochs(self.random_state, held_out)
-        solution = minimise(objective, np.zeros(objective.shape), self.tol, self.max_iter, **options)
+        tol = self._tolerance(objective)
+        solution = minimise(objective, np.zeros(objective.shape), tol, self.max_iter, **options)
         check_finite(solution.objective, data)
         return solution
+
+    def _tolerance(self, objective: Objective) -> float:
+        if self.tol is not None:
+            return self.tol
+        return default_tolerance(objective) if self.solver == "auto" else EXACT_TOLERANCE
+
+    def _complete(self, objective: Objective) -> None:
+        """Continue a fit that ended at the sampling error of the loss."""
+        if self.tol is None and self.solution_.converged and self._tolerance(objective) > EXACT_TOLERANCE:
+            minimise = named_solver("auto", objective)
+            if self.solution_.suboptimality > EXACT_TOLERANCE:
+                self._keep(objective, minimise(objective, self.solution_.theta, EXACT_TOLERANCE, self.max_iter))
 
     def _keep(self, objective: Objective, solution: Solution) -> None:
         if len(solution.theta) > objective.n_linear_predictors and objective.penalty.l1 == 0:
@@ -155,7 +168,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         if self.alpha == 0 and not objective.data.has_offset and separated:
             warn_separated("complete", "", Setting("alpha"), " > 0")
         elif not solution.converged and solution.reason not in ("early stopping", ONE_PASS):
-            warn_unconverged(solution, self.tol, ", or use ", Setting("solver", "auto"), ".")
+            warn_unconverged(solution, self._tolerance(objective), ", or use ", Setting("solver", "auto"), ".")
 
     def _set_rule(self, centre: Array, coef: Array, intercept: Array) -> None:
         """Set the rule of these scores of all classes, or of the second of two against the first."""
@@ -249,8 +262,10 @@ class LogisticRegression(LogisticClassifier):
         Reference class of `log_odds` and `summary`. Default: the first of two classes, the last of several.
     firth : bool, default=False
         Firth's penalised likelihood (Jeffreys prior): finite estimates also for separated data.
-    tol : float, default=1e-10
-        Relative suboptimality of the objective to stop at.
+    tol : float, default=None
+        Relative suboptimality of the objective to stop at. Default: 1e-10; for a ridge with more than 2,000 parameters
+        and solver "auto" ``0.01 / sqrt(n)``, a hundredth of the sampling error of the mean loss of n rows. Inference
+        (`summary`) first continues such a fit to 1e-10. ``solution_.suboptimality`` is the value reached.
     max_iter : int, default=500
         Maximum number of iterations.
     early_stopping : bool, default=False
@@ -308,7 +323,7 @@ class LogisticRegression(LogisticClassifier):
     solver: Any = "auto"
     reference: Any = None
     firth: bool = False
-    tol: float = 1e-10
+    tol: float | None = None
     max_iter: int = 500
     early_stopping: bool = False
     trace: bool = False

@@ -223,8 +223,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         Whether the penalty applies to standardised columns.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
-    tol : float, default=1e-08
-        Relative suboptimality of the objective to stop at.
+    tol : float, default=None
+        Relative suboptimality of the objective to stop at, as in `LogisticRegression`; that of folds is at least 1e-6.
     max_iter : int, default=500
         Maximum number of iterations of a fit.
     class_weight : None, "balanced" or dict, default=None
@@ -276,6 +276,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
     """
 
     l1_ratio: Any = 0.0
+    tol: float | None = None  # type: ignore[assignment]
     cv: Any = 5
     rule: Literal["min", "one-se"] = "min"
     reference: Any = None
@@ -331,10 +332,10 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         if objective.penalty.l1 == 0:
             held = HeldOut.by_splits(splits, objective.data.n_rows)
             most = MAX_RISING if self.alphas is None else None  # given strengths are all tried
-            found = RidgeChoice.among(objective, held, alphas, max(self.tol, FOLD_TOL), most, self.max_iter)
+            found = RidgeChoice.among(objective, held, alphas, max(self.tol or 0.0, FOLD_TOL), most, self.max_iter)
             return found.alphas, found.losses
 
-        columns, tol = Columns.of(objective), max(self.tol, L1_FOLD_TOL)
+        columns, tol = Columns.of(objective), max(self.tol or 0.0, L1_FOLD_TOL)
         paths = [
             held_out_losses(objective.part(train), objective.part(held), alphas, tol, self.max_iter, columns)
             for train, held in splits

@@ -41,7 +41,7 @@ from ..inference.sandwich import (
 from ..moments.collinearity import collinearity
 from ..objective import ElasticNet, Objective, penalty_scale
 from ..results import capitalised, number, plain, several
-from ..solvers.choice import Minimise, named_solver
+from ..solvers.choice import EXACT_TOLERANCE, Minimise, named_solver
 from .base import PosteriorClassifier
 from .coefficients import column_names, reference_levels, reference_notes
 from .formula_fit import n_offset_columns
@@ -139,7 +139,7 @@ class LogisticEstimates(PosteriorClassifier):
     firth: bool = False
     early_stopping: bool
     standardize: bool
-    tol: float
+    tol: float | None
     max_iter: int
     reference: Any
     _training: Objective
@@ -147,7 +147,8 @@ class LogisticEstimates(PosteriorClassifier):
 
     def _check_parameters(self) -> None:
         self._penalty()
-        check_number("tol", self.tol, 0, 1, open_below=True)
+        if self.tol is not None:
+            check_number("tol", self.tol, 0, 1, open_below=True)
         check_integer("max_iter", self.max_iter, 1)
 
     def _penalty(self) -> ElasticNet:
@@ -184,6 +185,7 @@ class LogisticEstimates(PosteriorClassifier):
             allowed = max(UNCHANGED_TOLERANCE, 10 * reached.suboptimality)
             if not differs <= allowed * max(abs(reached.objective), UNCHANGED_TOLERANCE):
                 raise NotReadyError("The training rows were changed after the fit. Fit again, or fit a copy of them.")
+            self._complete(objective)
         return objective
 
     def _unfinished(self) -> str:
@@ -197,11 +199,15 @@ class LogisticEstimates(PosteriorClassifier):
         total = objective.total_weight
         if reached.converged and total * abs(reached.objective) * reached.suboptimality <= OPTIMUM_TOLERANCE:
             return ""
-        best = self._minimiser(objective)(objective, reached.theta, min(self.tol, 1e-10), 500)
+        tol = min(self.tol or EXACT_TOLERANCE, EXACT_TOLERANCE)
+        best = self._minimiser(objective)(objective, reached.theta, tol, 500)
         short = total * (objective.value_and_gradient(reached.theta)[0] - best.objective)
         if short <= OPTIMUM_TOLERANCE:
             return ""
         return f"Not converged ({reached.reason}): the log-likelihood is {number(short)} below its maximum."
+
+    def _complete(self, objective: Objective) -> None:
+        """Continue a fit to the precision that inference needs."""
 
     def _minimiser(self, objective: Objective) -> Minimise:
         """The solver that continues a fit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
@@ -17,6 +18,12 @@ from .row_span import RowSpan, is_wide
 from .solution import Solution
 
 Minimise = Callable[..., Solution]
+
+# The default tolerance: with fewer parameters, without a ridge, and for an L1 penalty.
+EXACT_TOLERANCE: Final = 1e-10
+# A ridge with more parameters serves predictions: its tolerance is this share of the sampling error of the loss.
+MAX_EXACT_PARAMETERS: Final = 2_000
+SAMPLING_ERROR_SHARE: Final = 0.01
 
 
 class Solver(Protocol):
@@ -73,3 +80,15 @@ def named_solver(solver: str | Solver, objective: Objective) -> Minimise:
         )
         raise ParameterError(Setting("solver", solver), problem)
     return NAMED[solver]
+
+
+def default_tolerance(objective: Objective) -> float:
+    """The relative suboptimality to stop at.
+
+    A mean loss of n rows has a relative standard error of about ``1 / sqrt(n)``: losses of a row vary about as much as
+    their mean. What remains below a hundredth of that changes no prediction that the rows determine.
+    """
+    many = objective.penalty.l2 > 0 and objective.n_parameters > MAX_EXACT_PARAMETERS
+    if not many or named_solver("auto", objective) is not minimise_newton_cg:
+        return EXACT_TOLERANCE
+    return max(SAMPLING_ERROR_SHARE / math.sqrt(objective.data.n_rows), EXACT_TOLERANCE)

@@ -40,8 +40,12 @@ class LBFGSMemory:
         if is_positive.any():
             self.pairs.append((s, y, is_positive / np.where(is_positive, curvature, 1.0)))
 
-    def direction(self, gradient: Array, precondition: Preconditioner) -> Array:
-        """Inverse Hessian times gradient by the two-loop recursion, with the preconditioner as its first estimate."""
+    def direction(self, gradient: Array, precondition: Preconditioner, is_scaled: bool = False) -> Array:
+        """Inverse Hessian times gradient by the two-loop recursion, with the preconditioner as its first estimate.
+
+        If ``is_scaled``, that is multiplied by the factor that suits the last pair, ``s'y / y'Hy`` for H the
+        preconditioner (Shanno & Phua 1978): it was computed where the Hessian had another size.
+        """
         q = gradient.reshape(self.n_descents, -1).copy()
         coefficients = []
         for s, y, rho in reversed(self.pairs):
@@ -49,6 +53,11 @@ class LBFGSMemory:
             coefficients.append(a)
             q -= a[:, None] * y
         r = precondition(q.reshape(gradient.shape)).reshape(q.shape)
+        if is_scaled and self.pairs:
+            _, y, rho = self.pairs[-1]
+            size = _inner(y, precondition(y.reshape(gradient.shape)).reshape(y.shape))
+            # A pair without positive curvature has rho 0.
+            r *= np.where(rho > 0, 1 / np.where(rho > 0, rho * size, 1.0), 1.0)[:, None]
         for (s, y, rho), a in zip(self.pairs, reversed(coefficients), strict=True):
             r += (a - rho * _inner(y, r))[:, None] * s
         return r.reshape(gradient.shape)

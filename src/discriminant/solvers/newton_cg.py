@@ -5,12 +5,16 @@ the end, or after a number of steps, the Newton system of all rows is solved by 
 a tolerance adapted to the accuracy of the quadratic model (Dembo, Eisenstat & Steihaug 1982); each product with the
 Hessian costs a pass. The final steps of L-BFGS are also of this kind, because they determine the suboptimality, from
 the decrement of a Newton step and the residual of conjugate gradients; L-BFGS steps give only a rough estimate of it.
+
+With many classes the first phase has float32 products (`Objective.in_single_precision`), to a tolerance that they can
+reach; the second goes on from there in float64, if a smaller tolerance is wanted. The first phase ends without a Newton
+step, when the decreases of the last steps, continued as a geometric sequence, add up to less than the tolerance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -28,6 +32,10 @@ MAX_LBFGS_STEPS: Final = 40
 # L-BFGS hands over to Newton-CG when its own estimate of the relative suboptimality, which is rough, reaches this many
 # tolerances: a later change costs passes that conjugate gradients do not need.
 NEWTON_CG_START_TOLERANCES: Final = 10.0
+# The relative suboptimality that float32 products reach: values have errors of about 1e-9.
+MIN_SINGLE_TOLERANCE: Final = 1e-7
+# Steps whose decrease is compared with that of as many steps before them: single steps of L-BFGS differ much.
+EXTRAPOLATED_STEPS: Final = 3
 # Products with the Hessian in one solution by conjugate gradients. If the Hessian itself is affordable (about a pass
 # for each `PARAMETERS_PER_HESSIAN_PASS` parameters), their number is limited to its cost.
 MAX_CG_PRODUCTS: Final = 1_000
@@ -46,38 +54,65 @@ STALE_TOLERANCES: Final = 100.0
 
 def minimise_lbfgs(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise a smooth objective of any size by L-BFGS."""
-    return _minimised(Descent(objective, theta, tol, max_iter, trace, "lbfgs"), max_iter)
+    run = Descent(objective, theta, tol, max_iter, trace, "lbfgs")
+    _minimise(run, _Preconditioning(run), max_iter)
+    return run.solution()
 
 
 def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise a smooth objective of any size by a few steps of L-BFGS, then by Newton-CG."""
-    run = Descent(objective, theta, tol, max_iter, trace, "newton-cg")
-    return _minimised(run, min(max_iter, MAX_LBFGS_STEPS))
-
-
-def _minimised(run: Descent, max_lbfgs_steps: int) -> Solution:
+    first, most = objective.in_single_precision(), min(max_iter, MAX_LBFGS_STEPS)
+    least = MIN_SINGLE_TOLERANCE if first.single else 0.0
+    run = Descent(first, theta, max(tol, least), max_iter, trace, "newton-cg")
     preconditioning = _Preconditioning(run)
-    if _descend_by_lbfgs(run, preconditioning, max_lbfgs_steps):
-        _descend_by_newton_cg(run, preconditioning)
+    _minimise(run, preconditioning, most)
+    if run.tol > tol and run.reason in ("optimal", "no further descent"):
+        run.objective, run.tol, run.reason = replace(first, single=False), tol, ""
+        run.move_to(run.theta, steps=0)
+        _minimise(run, preconditioning, most)
     return run.solution()
 
 
-def _descend_by_lbfgs(run: Descent, preconditioning: _Preconditioning, max_steps: int) -> bool:
-    """Take L-BFGS steps until the suboptimality is near the tolerance; False if the objective has no minimum."""
-    memory = LBFGSMemory()
+def _minimise(run: Descent, preconditioning: _Preconditioning, max_lbfgs_steps: int) -> None:
+    _descend_by_lbfgs(run, preconditioning, max_lbfgs_steps)
+    if not run.reason:
+        _descend_by_newton_cg(run, preconditioning)
+
+
+def _descend_by_lbfgs(run: Descent, preconditioning: _Preconditioning, max_steps: int) -> None:
+    """Take L-BFGS steps until the suboptimality is near the tolerance, or to the tolerance in single precision."""
+    memory, values = LBFGSMemory(), [run.value]
     while True:
         if run.objective.n_columns <= MAX_MATRIX_COLUMNS:  # a new diagonal would gain nothing here
             preconditioning.renew()
-        direction = memory.direction(run.gradient, preconditioning.precondition)
+        direction = memory.direction(run.gradient, preconditioning.precondition, is_scaled=True)
         if run.has_diverged(float(np.vdot(run.gradient, direction))):
-            return False
-        if run.suboptimality <= NEWTON_CG_START_TOLERANCES * run.tol or run.iterations >= max_steps:
-            return True
+            return
+        if run.objective.single:
+            remaining = max(run.suboptimality, extrapolated_decrease(values) / abs(run.value))
+            if remaining <= run.tol:
+                run.suboptimality, run.reason = remaining, "optimal"
+                return
+        elif run.suboptimality <= NEWTON_CG_START_TOLERANCES * run.tol:
+            return
+        if run.iterations >= max_steps:
+            return
         pair = run.step_along(direction)
         if pair is None:
             run.reason = ""
-            return True
+            return
         memory.add(*pair)
+        values.append(run.value)
+
+
+def extrapolated_decrease(values: Sequence[float]) -> float:
+    """The sum of further decreases if those of the last steps continue as a geometric sequence; infinite at first."""
+    steps = min(EXTRAPOLATED_STEPS, (len(values) - 1) // 2)
+    if steps == 0:
+        return np.inf
+    first, middle, last = (values[-1 - k * steps] for k in (2, 1, 0))
+    ratio = (middle - last) / max(first - middle, 1e-300)
+    return max(middle - last, 0.0) * ratio / (1 - ratio) if ratio < 1 else np.inf
 
 
 def _descend_by_newton_cg(run: Descent, preconditioning: _Preconditioning) -> None:
@@ -119,6 +154,8 @@ class _Preconditioning:
         if run.suboptimality <= STALE_TOLERANCES * run.tol or abs(run.value - self.value) <= STALE_CHANGE * self.value:
             return
         precondition = newton_preconditioner(run.objective, run.theta)
+        if precondition is None:
+            return
         # A loss is not negative: a preconditioner that predicts a larger decrease comes from vanishing IRLS weights.
         predicted = 0.5 * float(np.vdot(run.gradient, precondition(run.gradient)))
         self._take(precondition if predicted <= run.value else self.precondition)

@@ -16,6 +16,8 @@ from .lbfgs import Preconditioner
 MAX_MATRIX_COLUMNS: Final = 2_000
 # Rows from which the covariance of the preconditioner is estimated: more do not improve it.
 COVARIANCE_ROWS: Final = 8_000
+# Curvatures of classes in a factor of this root of 2 share a factorisation: with a balanced table all do.
+CURVATURES_PER_DOUBLING: Final = 1.0
 # Rows that a sample needs to represent all, and rows of its rarest class for each parameter of a linear predictor.
 MIN_SAMPLE_ROWS: Final = 4_000
 MIN_CLASS_ROWS_PER_PARAMETER: Final = 3
@@ -52,13 +54,16 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
     covariance = np.zeros((objective.shape[1], objective.shape[1]))
     covariance[:p, :p] = moments.total().matrix / moments.total_weight / np.outer(scale, scale)
     covariance[p:, p:] = 1.0
-    ridge = np.diag(objective.ridge[0])
-    factors = [factorised(max(value, 1e-8) * covariance + ridge) for value in values]
+    # 3. One factorisation for curvatures of about the same size: a class needs none of its own.
+    sizes = np.round(np.log2(np.maximum(values, 1e-8)) * CURVATURES_PER_DOUBLING)
+    ridge, alike = np.diag(objective.ridge[0]), [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    factors = [factorised(max(values[own].mean(), 1e-8) * covariance + ridge) for own in alike]
 
     def precondition(gradient: Array) -> Array:
         rotated = (axes.T @ gradient).reshape(-1, *gradient.shape[-2:])
-        for k, factor in enumerate(factors):
-            rotated[:, k] = factor.solve(rotated[:, k])
+        for own, factor in zip(alike, factors, strict=True):
+            rows = rotated[:, own]
+            rotated[:, own] = factor.solve(rows.reshape(-1, rows.shape[-1])).reshape(rows.shape)
         solved: Array = axes @ rotated.reshape(gradient.shape)
         return solved
 
@@ -71,17 +76,17 @@ def inverse_hessian(hessian: Array) -> Preconditioner:
     return lambda gradient: factors.solve(gradient.reshape(-1, len(hessian))).reshape(gradient.shape)
 
 
-def newton_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
-    """The inverse of the Hessian's blocks for each score, from a sample of the rows.
+def newton_preconditioner(objective: Objective, theta: Array) -> Preconditioner | None:
+    """The inverse of the Hessian's blocks for each score, from a sample of the rows, or of its diagonal (many columns).
 
-    If these cost too many passes, one block serves all scores; with very many columns, the diagonal.
+    None if the blocks cost too many passes: one matrix then serves all scores, as in `moment_preconditioner`.
     """
     (n, p), n_scores = objective.data.rows.shape, objective.contrasts.shape[1]
     rows = int(min(n, max(min_sample_rows(objective), BLOCK_ROWS_PER_COLUMN * p)))
     if p > MAX_MATRIX_COLUMNS:
         return diagonal_preconditioner(objective, theta)
     if rows * p > MAX_BLOCK_PASSES * n and n_scores * rows * p**2 > CHEAP_BLOCK_OPERATIONS:
-        return moment_preconditioner(objective, theta)
+        return None
     blocks, ridge = objective.sample(n // rows).class_hessians(theta), np.diag(objective.ridge[0])
     factors, contrasts = [factorised(block + ridge) for block in blocks], objective.contrasts
 

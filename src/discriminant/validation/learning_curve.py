@@ -476,10 +476,11 @@ def _optimisation(model: BaseEstimator, table: LabelledTable) -> Optimisation:
     return Optimisation(float(solution.suboptimality), gap, changed, error, words)
 
 
-def _effect_of_tolerance(model: BaseEstimator, fitted: BaseEstimator, table: LabelledTable) -> tuple[float, float]:
+def _effect_of_tolerance(model: BaseEstimator, fitted: Any, table: LabelledTable) -> tuple[float, float]:
     """Share of the training rows whose class changes with a tighter tolerance, and the reduction of the error."""
     given = model.get_params()
-    closer = {"tol": max(_TIGHTER * given["tol"], _TIGHTEST)}
+    tol = given["tol"] or fitted.solution_.suboptimality
+    closer = {"tol": max(_TIGHTER * tol, _TIGHTEST)}
     if "max_iter" in given:
         closer["max_iter"] = 10 * given["max_iter"]
     with warnings.catch_warnings():
