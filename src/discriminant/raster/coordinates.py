@@ -164,6 +164,10 @@ class PixelAreas:
         """The areas at the columns of the lattice in the rows of a window, shape (height, columns)."""
         return _interpolated(self.rows, self.hectares, window.row_off + np.arange(window.height))
 
+    def at(self, rows: Array, columns: Array) -> Array:
+        """The areas of the pixels in these rows and columns, shape (rows, columns)."""
+        return _interpolated(self.columns, _interpolated(self.rows, self.hectares, rows).T, columns).T
+
 
 def code_areas(codes: Array, window: Window, n_codes: int, areas: PixelAreas | None) -> tuple[Array, Array]:
     """The number of pixels and the hectares of each code below ``n_codes`` in a window; hectares are 0 without areas.

@@ -49,7 +49,8 @@ def application(visitors: Visitors, file: Path | None) -> FastAPI:
         yield
 
     made = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    css = style() + Path(__file__).with_name("static").joinpath("studio.css").read_text(encoding="utf-8")
+    folder = Path(__file__).with_name("static")
+    css = style() + "".join(folder.joinpath(f"{name}.css").read_text(encoding="utf-8") for name in ("studio", "image"))
     app.add_api_route("/studio.css", lambda: Response(css, media_type="text/css"))
     app.add_api_route("/upload", _upload_route(visitors), methods=["POST"])
     for page in (table_page, learn_page, image_page):

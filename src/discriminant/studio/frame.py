@@ -275,6 +275,8 @@ class Tabs:
         with _BrowserTabs().props("align=left inline-label outside-arrows") as self._tabs:
             for name in panels:
                 ui.tab(name)
+        # NiceGUI puts the list of the event's arguments here, which is no tab's name: none would be marked as open.
+        self._tabs.on("update:model-value", js_handler='name => { element.props["model-value"] = name; }')
         with ui.tab_panels(self._tabs, value=first, animated=False, keep_alive=False) as shown:
             self._places = {name: ui.tab_panel(name) for name in panels}
         shown.on_value_change(lambda event: self._open(event.value))

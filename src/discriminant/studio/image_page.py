@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 import secrets
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from .frame import (
     Slider,
     Tabs,
     Work,
+    bring_into_view,
     load_libraries,
     opened,
     set_text,
@@ -32,6 +32,8 @@ from .frame import (
     visitor,
 )
 from .image_classes import ClassList
+from .image_downloads import Downloads
+from .image_legend import MapLegend
 from .visitors import Visitors
 
 if TYPE_CHECKING:
@@ -50,10 +52,17 @@ _MODELS = {
 }
 #: Drawing tools: name, icon and key, which plane.js has, too.
 _TOOLS = {"rectangle": ("Rectangle", "crop_din", "R"), "polygon": ("Polygon", "pentagon", "P"),
-          "point": ("Point", "place", "O")}  # fmt: skip
+          "point": ("Point", "place", "O"), "brush": ("Brush", "brush", "B"),
+          "inspect": ("Inspect", "colorize", "I")}  # fmt: skip
 _LAYERS = {"map": "Classes", "probability": "Probability of the class", "unlike": "Pixels unlike any class"}
 #: Zoom levels beyond one image pixel per screen pixel.
 EXTRA_ZOOM_LEVELS: Final = 4
+#: The width of the brush, which the browser keeps.
+_BRUSH: Final = (
+    '<label>Brush <input type="range" min="1" max="40" value="4" aria-label="Radius of the brush in pixels" '
+    "oninput=\"this.nextElementSibling.value = this.value + ' px'; window.plane.radius = Number(this.value)\">"
+    "<output>4 px</output></label>"
+)
 _SCRIPT = Path(__file__).with_name("static") / "plane.js"
 
 
@@ -116,7 +125,7 @@ class ImagePage:
             self._image_controls()
             self._class_controls()
             self._map_controls()
-            self._export_controls()
+            Downloads(self)
             self.copies = Copies()
         with ui.element("div").classes("stage"):
             self.stage = ui.element("div")
@@ -168,17 +177,6 @@ class ImagePage:
             self.model.on_value_change(self._learn)
             self.reject.on_value_change(self._learn)
             self.layer.on_value_change(self._show_map)
-
-    def _export_controls(self) -> None:
-        with step("Download", 4):
-            with ui.row().classes("buttons"):
-                for name, act in (
-                    ("GeoJSON", partial(self._areas, "geojson")), ("GeoPackage", partial(self._areas, "gpkg")),
-                    ("Map", self._map), ("Report", self._report),
-                ):  # fmt: skip
-                    button = ui.button(name, on_click=act, icon="download").props("outline dense")
-                    button.props["aria-label"] = f"Download {name}"
-            self.writing = Work("Writing")
 
     @property
     def work(self) -> ImageWork:
@@ -237,12 +235,16 @@ class ImagePage:
         self.stretch.set_options(list(STRETCHES), value=work.stretch)
         self._is_set = True
         self.stage.clear()
-        with self.stage:
-            text(work.path.name, "name", tag="h1")
-            self._build_tools()
-            self._build_plane(work)
-            self._build_tabs()
+        with self.stage, ui.element("div").classes("image-desk"):
+            with ui.element("div").classes("image-view"):
+                text(work.path.name, "name", tag="h1")
+                self._build_tools()
+                self._build_plane(work)
+                self.legend = MapLegend(self)
+            with ui.element("div"):
+                self._build_tabs()
         self._show_classes()
+        bring_into_view(self.stage)
 
     def _build_tools(self) -> None:
         self.tools: dict[str, Any] = {}
@@ -254,6 +256,12 @@ class ImagePage:
                 with button:
                     text(key, tag="kbd")
                 self.tools[name] = button
+            self._brush = ui.html(_BRUSH, sanitize=False).classes("brush")
+            button = ui.button("Next place", icon="my_location", on_click=lambda: self.legend.propose()).props(
+                "flat dense no-caps"
+            )
+            button.props["aria-keyshortcuts"] = "N"
+            button.tooltip("Go to the place whose class is least certain (key N)")
             for words, icon, key, act in (
                 ("Delete", "delete", "Delete", self._delete),
                 ("Undo", "undo", "Control+Z", lambda: self.change(self.work.undo)),
@@ -287,6 +295,7 @@ class ImagePage:
         plane.on("area-chosen", lambda event: self.choose(event.args))
         plane.on("tool", self._used)
         plane.on("swiped", self._swiped)
+        plane.on("pixel", lambda event: self.legend.inspect(event.args))
 
     def call(self, method: str, *arguments: Any) -> None:
         """Call a method of the plane once it is initialised; its first state includes everything."""
@@ -296,7 +305,7 @@ class ImagePage:
     def _show_plane(self) -> None:
         work = self.work
         height, width = work.image.shape
-        self.call("prepare", self.plane.id, [work.place(0, 0), work.place(width, height)])
+        self.call("prepare", self.plane.id, [work.place(0, 0), work.place(width, height)], work.zooms)
         self._browser_class, self._n_moves, self._drawn_areas = "", 0, {}
         self._show_classes()
         self._show_image()
@@ -334,6 +343,7 @@ class ImagePage:
         work = self.state.work
         if work is None:
             return
+        self.legend.show()
         if work.trained is None:
             self.call("showTiles", "classes", "", "", {})
         else:
@@ -406,6 +416,8 @@ class ImagePage:
             await self._number_key(names[key.number - 1])
         elif key.escape:
             self.choose(None)
+        elif key.name.lower() == "n":
+            await self.legend.propose()
         elif key.delete or key.backspace:
             await self._delete()
 
@@ -444,11 +456,13 @@ class ImagePage:
         return True
 
     async def _drawn(self, event: GenericEventArguments) -> None:
-        from .image_work import shape_of
+        from .image_work import shape_of, stroke
 
         label = event.args["label"] if event.args["label"] in self.work.colours else self.active
         corners = [self.work.pixel(*place) for place in event.args["corners"]]
-        await self.change(lambda: self.work.draw(label, shape_of(corners)))
+        radius = event.args.get("radius")
+        shape = stroke(corners, radius, self.work.image.shape) if radius else shape_of(corners)
+        await self.change(lambda: self.work.draw(label, shape))
 
     async def _moved(self, event: GenericEventArguments) -> None:
         self._n_moves = event.args["move"]
@@ -549,46 +563,9 @@ class ImagePage:
 
     def _tabbed(self, name: str) -> None:
         if self.tab == "Check":
-            self.call("showSpot", None)
+            self.call("showSpot", None, False)
             self.call("setOpacity", self.opacity.value / 100)
         self.tab = name
-
-    async def _areas(self, ending: str) -> None:
-        if self.state.work is None:
-            self.writing.fail("No image is open. Open an image first.")
-            return
-        path = self.visitors.folder(visitor()) / f"{self.work.path.stem}.{ending}"
-        if await self.writing.run(self.work.save_areas, path):
-            ui.download.file(path, path.name)
-
-    async def _made_map(self) -> Any:
-        """Write the class map of the whole image to the visitor's folder."""
-        work = self.state.work
-        if work is None or work.trained is None:
-            self.writing.fail(
-                "No image is open. Open an image first."
-                if work is None
-                else "Draw areas of at least two classes first."
-            )
-            return None
-        path = self.visitors.folder(visitor()) / f"{work.path.stem}-map.tif"
-        reject = work.trained.reject
-        return await self.writing.run(lambda progress: work.write_map(path, reject, progress), cancellable=True)
-
-    async def _map(self) -> None:
-        made = await self._made_map()
-        if made is not None:
-            packed = made.path.with_suffix(".zip")
-            await self.writing.run(_pack, packed, made.files)
-            ui.download.file(packed, packed.name)
-
-    async def _report(self) -> None:
-        made = await self._made_map()
-        if made is None:
-            return
-        path = self.visitors.folder(visitor()) / "image-report.html"
-        if await self.writing.run(self.work.write_report, path, made):
-            ui.download.file(path, "report.html")
 
 
 def corners_of(given: str) -> list[tuple[float, float]]:
@@ -607,10 +584,3 @@ def corners_of(given: str) -> list[tuple[float, float]]:
         "These are not coordinates of an area. Give left, top, right and bottom of a rectangle, x and y of a point, "
         "or x and y of each corner of a polygon, in pixels."
     )
-
-
-def _pack(path: Path, files: tuple[Path, ...]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in files:
-            packed.write(file, file.name)
-    return path

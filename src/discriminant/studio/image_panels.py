@@ -184,7 +184,7 @@ class SignaturePanel:
 
     def _pointed(self, pixel: list[int], choose: bool = False) -> None:
         area, column, row = map(int, pixel)
-        self.page.call("showSpot", self.page.work.place(column + 0.5, row + 0.5))
+        self.page.call("showSpot", self.page.work.place(column + 0.5, row + 0.5), False)
         if choose and area <= len(self.page.work.areas):
             self.page.choose(self.page.work.areas[area - 1].key)
 
@@ -261,7 +261,7 @@ class CheckPanel:
             if self.at is not None:
                 self._asking(self.at)
             else:
-                self.page.call("showSpot", None)
+                self.page.call("showSpot", None, False)
             if check.n_labelled and self.at is None:
                 ui.timer(0, self._estimate, once=True)
             with ui.row():
@@ -295,7 +295,7 @@ class CheckPanel:
 
     def _again(self) -> None:
         self.page.state.check, self.at = None, None
-        self.page.call("showSpot", None)
+        self.page.call("showSpot", None, False)
         self._show()
 
     def _asking(self, at: int) -> None:
@@ -304,7 +304,7 @@ class CheckPanel:
         place = page.work.place(*check.places[at])
         page.call("setOpacity", 0)
         page.call("lookAt", place, page.work.zooms + CHECK_ZOOM_LEVELS)
-        page.call("showSpot", place)
+        page.call("showSpot", place, True)
         column, row = check.places[at]
         now = "" if check.labels[at] is None else f" Label: {check.labels[at]}."
         text(f"Point {at + 1} of {len(check.labels)}: which class is it?", tag="h3")

@@ -14,8 +14,6 @@ import math
 import os
 import re
 import shlex
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -27,22 +25,25 @@ import shapely
 
 from ..arrays import Array
 from ..data import as_rows
+from ..decision.posteriors import posterior
 from ..engine import ProgressOption
 from ..errors import DiscriminantError, InputError
 from ..files import write_whole
 from ..raster.areas import Areas
-from ..raster.class_map import ClassMap, Legend
+from ..raster.class_map import ClassMap, Legend, written_classes
 from ..raster.classify import MapOptions, classify_image
-from ..raster.colours import class_colours, rgb
+from ..raster.colours import class_colours
 from ..raster.coordinates import apply_affine
-from ..raster.figures import png, shown_bands
+from ..raster.figures import shown_bands
 from ..raster.files import extra
 from ..raster.image import Image, open_image
-from ..raster.models import MapRule, fit_image_model, held_out_accuracy, image_model, pixel_classifier, valued_rows
+from ..raster.models import MapRule, fit_image_model, held_out_accuracy, image_model, pixel_classifier
+from ..raster.preview import Preview, preview_extents, preview_of, uncertain_place
 from ..raster.samples import Samples, draw_samples
 from ..raster.separability import ClassSeparability, best_bands, class_separability
 from ..report.raster_page import RasterReport, write_raster_report
 from ..results import visible
+from .image_tiles import PixelCache, coloured_png, image_png, stretched
 
 F = TypeVar("F")
 _TILE = 256
@@ -50,16 +51,12 @@ _TILE = 256
 _SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"\x89PNG", b"\xff\xd8\xff")
 #: Percentiles of a band that are shown black and white.
 STRETCHES = {"2 to 98 %": (2.0, 98.0), "0.5 to 99.5 %": (0.5, 99.5), "Lowest to highest": (0.0, 100.0)}
-_SAMPLE = 512
 #: A pixel is unlike a class if it is outside the region that contains this share of the class.
 REJECT = 0.99
-#: Bytes of cached pixels: several times those of a large screen.
-MAX_CACHED_BYTES = 96 << 20
 
 
 #: Exceptions of reading a file that another program has changed.
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, shapely.errors.ShapelyError)
-_UNLIKE = "#d55e00"
 
 
 #: A column and a row of the image, as numbers with fractions.
@@ -90,6 +87,13 @@ class Area:
         return replace(self, shape=shapely.LineString(rings[0]) if is_line else shape_of(*rings))
 
 
+def stroke(path: Sequence[Place], radius: float, shape: tuple[int, int]) -> Any:
+    """The outline of a brush stroke within an image of this height and width."""
+    line = shapely.LineString(path) if len(path) > 1 else shapely.Point(path[0])
+    outline = line.buffer(radius, quad_segs=4).simplify(radius / 10)
+    return shapely.intersection(outline, shapely.box(0, 0, shape[1], shape[0]))
+
+
 def shape_of(corners: Sequence[Place], *holes: Sequence[Place]) -> Any:
     """A point, or a polygon with these corners and holes."""
     return shapely.Point(corners[0]) if len(corners) < 3 else shapely.Polygon(corners, holes)
@@ -103,7 +107,8 @@ Drawn = tuple[list[Area], dict[str, str]]
 class Trained:
     """A model fitted to the areas, with its legend, and the bands that separate the classes best.
 
-    ``unlike`` marks pixels that are unlike any class.
+    ``unlike`` marks pixels that are unlike any class. ``extents`` are the pixels and hectares of each class of the map,
+    estimated from a preview of the image.
     """
 
     name: str
@@ -114,35 +119,19 @@ class Trained:
     reject: float | None
     unlike: tuple[Legend, Any] | None
     bands: tuple[str, ...]
+    extents: tuple[dict[Any, int], dict[Any, float] | None]
 
 
-class _PixelCache:
-    """A cache of tile pixels, bounded by bytes; used by several threads."""
+@dataclass(frozen=True)
+class PixelValues:
+    """A pixel: column, row, coordinates if known, values of the bands (none without data), class and probabilities."""
 
-    def __init__(self) -> None:
-        self._found: OrderedDict[Any, tuple[Array, Array] | None] = OrderedDict()
-        self._bytes, self._lock = 0, threading.Lock()
-
-    def get(
-        self, key: tuple[int, int, int], read: Callable[[], tuple[Array, Array] | None]
-    ) -> tuple[Array, Array] | None:
-        """The cached values and their mask, or those that ``read`` returns."""
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-        found: tuple[Array, Array] | None = read()
-        with self._lock:
-            if key not in self._found:
-                self._found[key] = found
-                self._bytes += _n_bytes(found)
-            while self._bytes > MAX_CACHED_BYTES and len(self._found) > 1:
-                self._bytes -= _n_bytes(self._found.popitem(last=False)[1])
-        return found
-
-
-def _n_bytes(found: tuple[Array, Array] | None) -> int:
-    return 0 if found is None else found[0].nbytes + found[1].nbytes
+    column: int
+    row: int
+    place: Place | None
+    bands: dict[str, float]
+    label: str = ""
+    probabilities: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -161,8 +150,9 @@ class ImageWork:
     version: int = 0
     _past: list[Drawn] = field(default_factory=list)
     _future: list[Drawn] = field(default_factory=list)
+    _proposed: list[Array] = field(default_factory=list)  #: places that were proposed for labelling
     _written: bytes | None = None  #: the content of the file of areas when it was last read or written
-    _pixels: _PixelCache = field(default_factory=_PixelCache)
+    _pixels: PixelCache = field(default_factory=PixelCache)
 
     @classmethod
     def opened(cls, path: Path, label: str, folder: Path | None = None) -> ImageWork:
@@ -201,15 +191,13 @@ class ImageWork:
         return min(max(column, 0.0), float(width)), min(max(row, 0.0), float(height))
 
     @cached_property
-    def _preview(self) -> Array:
-        """The values of pixels all over the image, shape (bands, pixels)."""
-        height, width = self.image.shape
-        values, valid = self.image.read(None, (min(height, _SAMPLE), min(width, _SAMPLE)))
-        return values[:, valid]
+    def preview(self) -> Preview:
+        """Pixels all over the image."""
+        return preview_of(self.image)
 
     def _ends(self, band: int) -> tuple[float, float]:
         """The values of a band that are shown black and white."""
-        values = self._preview[band]
+        values = self.preview.values[band][self.preview.valid]
         low, high = np.percentile(values, STRETCHES[self.stretch]).tolist() if values.size else (0.0, 1.0)
         return low, high if high > low else low + 1
 
@@ -221,8 +209,8 @@ class ImageWork:
             return None
         values, valid = found
         if trained is not None and layer != "image":
-            return _coloured(trained, layer, values, valid)
-        return _png(np.stack([_stretched(values[band], *self._ends(band)) for band in self.bands]), valid)
+            return coloured_png(trained, layer, values, valid)
+        return image_png(np.stack([stretched(values[band], *self._ends(band)) for band in self.bands]), valid)
 
     def _read(self, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
         """The pixels of a tile and their mask; None outside the image."""
@@ -394,13 +382,48 @@ class ImageWork:
         legend, score = pixel_classifier(model, MapRule(reject=reject), self._shades(samples))
         unlike = _if_known(lambda: pixel_classifier(model, MapRule(reject=REJECT), self._shades(samples)))
         bands = _if_known(lambda: best_bands(samples.statistics, 2)) or samples.band_names[:2]
-        self.trained = Trained(name, model, samples, legend, score, reject, unlike, bands)
+        extents = preview_extents(self.preview, legend, score)
+        self.trained = Trained(name, model, samples, legend, score, reject, unlike, bands, extents)
         self.version += 1
         return self.trained
 
     def _shades(self, samples: Samples) -> dict[str, str]:
         known = dict(self.colours)  # a class may be renamed meanwhile
         return {label: known[label] for label in map(str, samples.classes.tolist()) if label in known}
+
+    def shares(self) -> list[tuple[str, str, str, str]]:
+        """Name, colour, hectares (empty if unknown) and share of each class of the map."""
+        assert self.trained is not None
+        columns = written_classes(self.trained.legend, *self.trained.extents)
+        colours = [entry.colour for entry in self.trained.legend.entries]
+        hectares = columns.get("hectares", [""] * len(colours))
+        return list(zip(columns["class"], colours, hectares, columns["share"], strict=True))
+
+    def next_place(self) -> tuple[float, float] | None:
+        """The column and row where a label would help the model most; None if all places are near known ones."""
+        assert self.trained is not None
+        samples = self.trained.samples
+        known = np.concatenate([np.column_stack([samples.columns, samples.rows]), *self._proposed])
+        place = uncertain_place(self.preview, self.trained.model, samples.band_names, known)
+        if place is not None:
+            self._proposed.append(np.array([place]))
+        return place
+
+    def pixel_values(self, column: float, row: float) -> PixelValues:
+        """The values of a pixel, and the probabilities of its classes."""
+        height, width = self.image.shape
+        place = min(int(column), width - 1), min(int(row), height - 1)
+        values, valid = self.image.read(extra("rasterio.windows").Window(*place, 1, 1))
+        bands = dict(zip(self.image.band_names, values[:, 0, 0].tolist(), strict=True)) if valid.all() else {}
+        x, y = self.outwards(np.array([place]) + 0.5)[0].tolist()
+        found = PixelValues(*place, (x, y) if self.image.georeferenced else None, bands)
+        if self.trained is None or not bands:
+            return found
+        rows = as_rows(values.reshape(1, -1).astype(np.float64), list(self.trained.samples.band_names))
+        labels = map(str, self.trained.model.classes_.tolist())
+        probabilities = dict(zip(labels, posterior(self.trained.model, rows).probabilities[0].tolist(), strict=True))
+        code = int(self.trained.score(values.reshape(-1, 1), np.ones(1, bool))[0])
+        return replace(found, label=str(self.trained.legend.names[code]), probabilities=probabilities)
 
     def accuracy(self) -> Any:
         """The accuracy on held-out areas."""
@@ -478,36 +501,3 @@ def _shades_of(areas: Sequence[Area]) -> list[str]:
     labels = list(dict.fromkeys(area.label for area in areas))
     shades = dict(zip(labels, class_colours(labels, {}), strict=True))
     return [shades[area.label] for area in areas]
-
-
-def _stretched(band: Array, low: float, high: float) -> Array:
-    return np.rint(255 * np.clip((band.astype(np.float64) - low) / (high - low), 0, 1)).astype(np.uint8)
-
-
-def _png(shades: Array, valid: Array) -> bytes:
-    shades = np.broadcast_to(shades, (3, *valid.shape))
-    return png(np.concatenate((shades, 255 * valid[None].astype(np.uint8))))
-
-
-def _coloured(trained: Trained, layer: str, values: Array, valid: Array) -> bytes:
-    """Pixels in the colours of their classes, or as grey levels of the highest probability."""
-    pixels, seen = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
-    if layer == "probability":
-        p = np.zeros(seen.size)
-        for rows, where in valued_rows(pixels, seen):
-            named = as_rows(rows, trained.samples.band_names)
-            p[where] = trained.model.predict_proba(named).max(axis=1)
-        return _png((255 * p).astype(np.uint8).reshape(1, *valid.shape), valid)
-    if layer == "unlike":
-        if trained.unlike is None:
-            return _png(np.zeros((1, *valid.shape), dtype=np.uint8), np.zeros_like(valid))
-        legend, score = trained.unlike
-        marked = score(pixels, seen).reshape(valid.shape) == (legend.rejected.code if legend.rejected else -1)
-        shade = np.array(rgb(_UNLIKE), dtype=np.uint8)
-        return _png(np.broadcast_to(shade[:, None, None], (3, *valid.shape)), valid & marked)
-    codes = trained.score(pixels, seen).reshape(valid.shape)
-    shades = np.zeros((int(codes.max()) + 1, 3), dtype=np.uint8)
-    for entry in trained.legend.entries:
-        if entry.code < len(shades):
-            shades[entry.code] = rgb(entry.colour)
-    return _png(shades[codes].transpose(2, 0, 1), valid & (codes != trained.legend.nodata))

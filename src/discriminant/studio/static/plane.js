@@ -7,7 +7,7 @@
   "use strict";
   L.Polyline._flat = L.LineUtil.isFlat; // the drawing tools use its old name
   const tools = { rectangle: "Rectangle", polygon: "Polygon", point: "CircleMarker" };
-  const toolKeys = { r: "rectangle", p: "polygon", o: "point" };
+  const toolKeys = { r: "rectangle", p: "polygon", o: "point", b: "brush", i: "inspect" };
   const depth = { image: 200, classes: 300 };
 
   function pair(place) { return [place.lat, place.lng]; }
@@ -33,14 +33,60 @@
     if (!plane || typing || event.ctrlKey || event.metaKey || event.altKey) { return; }
     const found = plane.classes[Number(event.key) - 1];
     const tool = toolKeys[event.key.toLowerCase()];
-    if (found && !plane.spot) { plane.choose(found.name); }
+    if (found && !plane.asks) { plane.choose(found.name); }
     if (tool) { plane.useTool(tool); }
     if (event.key === "Escape") { plane.useTool(""); }
   });
 
+  // Clicks on the plane ask for the values of a pixel.
+  L.Handler.inspect = L.Handler.extend({
+    addHooks: function () { this._map.on("click", this.ask, this); },
+    removeHooks: function () {
+      this._map.off("click", this.ask, this);
+      this._map.closePopup();
+    },
+    ask: function (event) { this._map.emit("pixel", pair(event.latlng)); },
+  });
+
+  // A drag paints an area; the server has its outline.
+  L.Handler.brush = L.Handler.extend({
+    addHooks: function () {
+      const pane = this._map.getContainer();
+      this._map.dragging.disable();
+      pane.addEventListener("pointerdown", this.start = this.start.bind(this), true);
+      pane.addEventListener("pointermove", this.move = this.move.bind(this));
+      pane.addEventListener("pointerup", this.end = this.end.bind(this));
+    },
+    removeHooks: function () {
+      const pane = this._map.getContainer();
+      this._map.dragging.enable();
+      pane.removeEventListener("pointerdown", this.start, true);
+      pane.removeEventListener("pointermove", this.move);
+      pane.removeEventListener("pointerup", this.end);
+      if (this.line) { this.line.remove(); }
+    },
+    start: function (event) {
+      if (event.button || event.target.closest(".leaflet-control, .divider")) { return; }
+      event.stopPropagation();
+      this._map.getContainer().setPointerCapture(event.pointerId);
+      const pixels = this._map.radius * this._map.pixelSize();
+      const look = { color: this._map.look().color, weight: 2 * pixels, opacity: 0.5, interactive: false };
+      this.line = L.polyline([this._map.mouseEventToLatLng(event)], look).addTo(this._map);
+    },
+    move: function (event) { if (this.line) { this.line.addLatLng(this._map.mouseEventToLatLng(event)); } },
+    end: function () {
+      if (!this.line) { return; }
+      const path = this.line.getLatLngs().map(pair);
+      this.line.remove();
+      this.line = null;
+      this._map.addDrawn({ corners: path, radius: this._map.radius });
+    },
+  });
+
   L.Map.include({
-    prepare: function (id, bounds) {
+    prepare: function (id, bounds, nativeZoom) {
       window.plane = this;
+      this.nativeZoom = nativeZoom; // at which a pixel of the image is one of the screen
       this.element = id;
       this.classes = [];
       this.active = "";
@@ -50,14 +96,25 @@
       this.areas = L.featureGroup().addTo(this);
       this.drawn = new Map();
       this.moves = 0;
+      this.radius = 4; // of the brush, in pixels of the image
+      this.asks = false;
       Object.keys(depth).forEach(function (name) { this.createPane(name).style.zIndex = depth[name]; }, this);
       this.on("move zoom resize", this.clip, this);
       this.on("draw:canceled", function () { this.useTool(""); }, this);
       this.on("draw:created", function (event) {
-        this.emit("area-drawn", { label: this.active, corners: rings(event.layer)[0] });
+        this.addDrawn({ corners: rings(event.layer)[0] });
       }, this);
       this.on("draw:editvertex", this.nameHandles, this);
       this.makeDivider();
+    },
+
+    addDrawn: function (drawn) {
+      if (!this.asks) { this.showSpot(null, false); }
+      this.emit("area-drawn", Object.assign({ label: this.active }, drawn));
+    },
+
+    showPixel: function (place, content) {
+      L.popup({ className: "pixel-values", maxHeight: 280 }).setLatLng(place).setContent(content).openOn(this);
     },
 
     emit: function (name, value) { getElement(this.element).$emit(name, value); },
@@ -172,7 +229,7 @@
       document.querySelectorAll(".class[data-label]").forEach(function (row) {
         row.setAttribute("aria-checked", String(row.dataset.label === name));
       });
-      if (!this.tool) { return; }
+      if (!this.tool || !tools[this.tool.kind]) { return; }
       const look = this.look();
       Object.assign(this.tool.options, look);
       Object.assign(this.tool.options.shapeOptions, look);
@@ -190,9 +247,11 @@
       if (name === own) { return; }
       if (this.tool) { this.tool.disable(); }
       this.tool = null;
-      if (name && this.active) {
+      if (name && (this.active || name === "inspect")) {
         const settings = { shapeOptions: this.look(), showArea: false, showLength: false, repeatMode: true };
-        this.tool = new L.Draw[tools[name]](this, Object.assign(settings, this.look()));
+        this.tool = tools[name]
+          ? new L.Draw[tools[name]](this, Object.assign(settings, this.look()))
+          : new L.Handler[name](this);
         this.tool.kind = name;
         this.tool.enable();
       }
@@ -204,10 +263,15 @@
       this.emit("tool", { name: name, isUsed: name === used });
     },
 
-    lookAt: function (place, zoom) { this.setView(place, zoom, { animate: false }); },
+    // The side of an image pixel on the screen.
+    pixelSize: function () { return this.getZoomScale(this.getZoom(), this.nativeZoom); },
 
-    showSpot: function (place) {
+    lookAt: function (place, zoom) { this.setView(place, Math.max(zoom, this.getZoom()), { animate: false }); },
+
+    // A mark at a place; `asks` if a number key labels it.
+    showSpot: function (place, asks) {
       if (this.spot) { this.spot.remove(); this.spot = null; }
+      this.asks = asks;
       if (place) {
         const icon = L.divIcon({ className: "target", iconSize: [36, 36] });
         this.spot = L.marker(place, { icon: icon, interactive: false, keyboard: false }).addTo(this);

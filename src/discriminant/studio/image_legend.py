@@ -1,0 +1,125 @@
+"""The legend below the map of the Image page, and the values of a pixel, as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from nicegui import ui
+
+from .frame import set_text, text
+
+if TYPE_CHECKING:
+    from .image_page import ImagePage
+    from .image_work import ImageWork, PixelValues
+
+#: Number of bands and classes that the values of a pixel list.
+MAX_LISTED_BANDS: Final = 12
+MAX_LISTED_CLASSES: Final = 6
+#: Zoom levels beyond the resolution of the image at which a proposed place is shown.
+PROPOSAL_ZOOM_LEVELS: Final = 1
+
+
+class MapLegend:
+    """The legend below the map with a note; it also shows the values of a pixel and the next place to label."""
+
+    def __init__(self, page: ImagePage) -> None:
+        self.page = page
+        self._entries, self._note = ui.html("").classes("map-legend"), text("", "remark", "map-note")
+        self._note.props("aria-live=polite")
+
+    def show(self) -> None:
+        """Show the legend of the current layer."""
+        layer = self.page.layer.value
+        self._entries.set_content(legend(self.page.work, layer))
+        set_text(self._note, legend_note(self.page.work) if layer == "map" else "")
+
+    def inspect(self, place: Sequence[float]) -> None:
+        """Show the values of a pixel beside it."""
+        work = self.page.work
+        self.page.call("showPixel", place, pixel_table(work.pixel_values(*work.pixel(place[0], place[1]))))
+
+    async def propose(self) -> None:
+        """Go to the place whose class is least certain."""
+        page, work = self.page, self.page.work
+        if work.trained is None:
+            page.drawing.fail("Draw areas of at least two classes first.")
+            return
+        found = await page.drawing.run(lambda: (work.next_place(),))
+        if found is None:
+            return
+        if found[0] is None:
+            set_text(self._note, "Every place is near an area or a place that was proposed before.")
+            return
+        where = work.place(*found[0])
+        set_text(self._note, place_note(work.pixel_values(*found[0])))
+        page.call("lookAt", where, work.zooms + PROPOSAL_ZOOM_LEVELS)
+        page.call("showSpot", where, False)
+
+
+def legend(work: ImageWork, layer: str) -> str:
+    """The legend of a layer of the map: classes with hectares and share, or the scale of probabilities."""
+    from .image_tiles import PROBABILITY_COLOURS, UNLIKE_COLOUR
+
+    if work.trained is None:
+        return ""
+    if layer == "unlike":
+        words = "Unlike any class: outside the region that contains 99 % of the nearest class"
+        return _entry(UNLIKE_COLOUR, html.escape(words))
+    if layer == "probability":
+        ramp = f'<i class="ramp" style="background: linear-gradient(to right, {", ".join(PROBABILITY_COLOURS)})"></i>'
+        lowest = f"{100 / len(work.trained.samples.classes):.0f} %"
+        return f"<span>Probability of the most probable class: {lowest} {ramp} 100 %</span>"
+    entries = [
+        _entry(
+            colour, f"{html.escape(name)} <b>{hectares + ' ha' if hectares else share}</b> {share if hectares else ''}"
+        )
+        for name, colour, hectares, share in work.shares()
+    ]
+    return "".join(entries)
+
+
+def legend_note(work: ImageWork) -> str:
+    """How the areas in the legend were computed."""
+    if work.trained is None:
+        return ""
+    exact = "Areas on the map"
+    sampled = f"Areas on the map, estimated from every {work.preview.weight:,.0f}th pixel"
+    return (
+        f"{exact if work.preview.weight < 2 else sampled}, not corrected for its errors. "
+        "The tab Check estimates the true areas with intervals."
+    )
+
+
+def _entry(colour: str, words: str) -> str:
+    return f'<span><i class="swatch" style="background: {colour}"></i> {words}</span>'
+
+
+def pixel_table(found: PixelValues) -> str:
+    """The values of a pixel and the probabilities of its classes."""
+    place = "" if found.place is None else f"<br>{found.place[0]:,.6g}, {found.place[1]:,.7g}"
+    head = f"<b>Column {found.column:,}, row {found.row:,}</b>{place}"
+    if not found.bands:
+        return f"{head}<br>No data"
+    classes = sorted(found.probabilities.items(), key=lambda one: -one[1])
+    rows = [(name, f"{100 * p:.1f} %") for name, p in classes[:MAX_LISTED_CLASSES]]
+    bands = [(name, f"{value:g}") for name, value in list(found.bands.items())[:MAX_LISTED_BANDS]]
+    more = len(found.bands) - len(bands)
+    label = f"<br>Class: <b>{html.escape(found.label)}</b>" if found.label else ""
+    return f"{head}{label}{_table(rows)}{_table(bands)}{f'and {more} more bands' if more > 0 else ''}"
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    cells = [f'<tr><th scope="row">{html.escape(name)}</th><td>{value}</td></tr>' for name, value in rows]
+    return f"<table>{''.join(cells)}</table>" if rows else ""
+
+
+def place_note(found: PixelValues) -> str:
+    """Why a place is proposed for labelling, as plain text."""
+    classes = sorted(found.probabilities.items(), key=lambda one: -one[1])[:2]
+    likely = " and ".join(f"{name} ({100 * p:.0f} %)" for name, p in classes)
+    return (
+        f"Uncertain place at column {found.column:,}, row {found.row:,}: {likely} are most probable here. Choose its "
+        "class and draw an area."
+    )
