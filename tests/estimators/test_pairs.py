@@ -163,3 +163,13 @@ def test_the_first_repeat_of_splits():
     assert first.first_repeat is first
     grouped = HeldOut.repeated(codes, groups=np.arange(120) // 6)
     assert grouped.first_repeat.n_splits == 5
+
+
+def test_the_lasso_of_a_large_table_is_stopped_early(monkeypatch):
+    monkeypatch.setattr("discriminant.estimators.families.MIN_STOPPED_WORK", 0)
+    X = attributes(300)
+    y = X[:, 0] == X[:, 1]
+    model = AutoClassifier(["ridge", "pairs", "lasso"]).fit(X, y)
+    assert list(model.left_out_) == ["lasso"]
+    assert [member.name for member in model.members_] == ["ridge", "pairs", "baseline"]
+    assert not AutoClassifier(["lasso", "ridge"]).fit(X, y).left_out_

@@ -271,7 +271,9 @@ def pairs_rule(training: Training) -> TunedRule:
     before = none
     for threshold in MIN_PAIR_SCORES:
         chosen = evidence.chosen(terms, search.held.seen, budget, threshold)
-        if not np.array_equal(chosen, before):
+        # Weaker pairs than those that do not help are tried only if there are no more: rules of many weak pairs.
+        is_exhausted = before is not none and least == np.inf and terms.n_products.sum() > budget
+        if not (is_exhausted or np.array_equal(chosen, before)):
             found = Candidate.of(search, terms, alphas, chosen)
             best, least = (found, threshold) if found.loss < best.loss else (best, least)
         before = chosen
