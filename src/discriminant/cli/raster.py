@@ -48,7 +48,8 @@ Examples:
 app = application("raster", "Commands for satellite and aerial images.", _EPILOG)
 
 Images = Annotated[
-    list[str], typer.Argument(metavar="IMAGE", help="Image (GeoTIFF, PNG, JPEG), or one file per band, in order.")
+    list[str],
+    typer.Argument(metavar="IMAGE", help="Image (GeoTIFF, PNG, JPEG), one file per band in order, or a folder."),
 ]
 Crs = Annotated[str | None, option("EPSG:N", "Coordinate system, if missing or wrong in the file.", "--crs")]
 MapPath = Annotated[str, typer.Argument(metavar="MAP", help="Class map (.tif).")]
