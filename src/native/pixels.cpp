@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "elementary.hpp"
+#include "lanes.hpp"
 #include "rows.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct Strip {
     std::int64_t winner[strip_width];
     index width = 0;
 
-    explicit Strip(index bands) : values(bands, strip_width) {}
+    explicit Strip(index bands) : values({bands, strip_width}, 0.0) {}
 
     void read(const auto& pixels, index start, Vector<const double> centre) {
         width = std::min(strip_width, pixels.shape[1] - start);
@@ -126,10 +127,14 @@ void write_shares(const Pixels& image, Vector<const bool> valid, Vector<const do
 auto linear_scores(Matrix<const double> coef, Vector<const double> constants, index bands) {
     const auto [classes, columns] = coef.shape;
     require(columns == bands && constants.size() == classes, "One coefficient for each band and class.");
-    return [=, classes = classes](Strip& strip, auto&& each) {
+    const index rows = (classes + block_rows - 1) / block_rows * block_rows;
+    Buffer<double, 2> weights({rows, bands}, 0.0), scores({rows, strip_width}, 0.0);
+    copy(weights.part(0, classes), coef);
+    return [=, classes = classes, weights = std::move(weights), scores = std::move(scores)](Strip& strip, auto&& each) {
+        for (index k = 0; k < classes; ++k) std::fill_n(&scores(k, 0), strip_width, constants[k]);
+        add_product(weights.data, bands, 1, rows, strip.values.data, bands, strip_width, scores.data);
         for (index k = 0; k < classes; ++k) {
-            std::fill_n(strip.score, strip.width, constants[k]);
-            for (index j = 0; j < bands; ++j) strip.add_band(j, coef(k, j), strip.score);
+            std::copy_n(&scores(k, 0), strip.width, strip.score);
             each(k);
         }
     };

@@ -48,7 +48,8 @@ Examples:
 app = application("raster", "Commands for satellite and aerial images.", _EPILOG)
 
 Images = Annotated[
-    list[str], typer.Argument(metavar="IMAGE", help="Image (GeoTIFF, PNG, JPEG), or one file per band, in order.")
+    list[str],
+    typer.Argument(metavar="IMAGE", help="Image (GeoTIFF, PNG, JPEG), one file per band in order, or a folder."),
 ]
 Crs = Annotated[str | None, option("EPSG:N", "Coordinate system, if missing or wrong in the file.", "--crs")]
 MapPath = Annotated[str, typer.Argument(metavar="MAP", help="Class map (.tif).")]
@@ -185,6 +186,10 @@ def accuracy(
         bool, flag("Area-weighted estimates, for points drawn by raster sample-design.", "--stratified")
     ] = False,
     level: Annotated[float, option("SHARE", "Confidence level.")] = 0.95,
+    macro: Annotated[
+        list[str] | None,
+        option("CLASS=MACRO", "Merge classes of map and reference; or a file with two columns; repeatable."),
+    ] = None,
     crs: Crs = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
@@ -195,8 +200,9 @@ def accuracy(
     Examples:
       discriminant raster accuracy map.tif test_areas.gpkg --class-field cover
       discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
+      discriminant raster accuracy map.tif test_areas.gpkg -c crop --macro wheat=crop --macro maize=crop
     """
-    from ..raster import assess_map, open_image
+    from ..raster import assess_map, class_pixels, open_image
     from ..raster.class_map import written_legend
     from ..raster.label_image import is_image_name
 
@@ -207,7 +213,11 @@ def accuracy(
     with open_image(class_map, crs=crs) as image:
         # With an image as reference, --name is for the values of the reference.
         given = None if legend is not None and is_image_name(reference) else reading.name
-        found = assess_map(image, truth, None, _names(legend, given), others, n_jobs=-1)
+        names = _names(legend, given)
+        merged = read_macro(macro)
+        if merged is not None:
+            truth, names = merged.reference(truth), merged.names(names or {code: code for code in class_pixels(image)})
+        found = assess_map(image, truth, None, names, others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
     print_image_findings(found)
     unit = "pixels" if found.hectares is None else "hectares"

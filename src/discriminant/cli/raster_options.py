@@ -55,6 +55,10 @@ class ImageOptions:
     mask: Annotated[str | None, option("FILE", "Raster of pixels to leave out, such as clouds.", panel=IMAGE_PANEL)] = (
         None
     )
+    resample: Annotated[
+        str | None,
+        option("METHOD", "Resample files of other grids: auto, nearest, bilinear, cubic, average.", panel=IMAGE_PANEL),
+    ] = None
     mask_values: Annotated[
         str | None,
         option(
@@ -71,7 +75,7 @@ class ImageOptions:
         if self.mask is None and self.mask_values is not None:
             raise ParameterError("--mask-values applies to --mask. Give the file of the mask, or leave it out.")
         mask = None if self.mask is None else Mask(self.mask, self.mask_values)
-        return open_image(images, self.bands, self.crs, self.nodata, mask)
+        return open_image(images, self.bands, self.crs, self.nodata, mask, self.resample)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .area_pixels import AreaPixels, area_finding, touching_areas
 from .class_map import Legend, written_legend
 from .coordinates import apply_affine, as_crs, same_crs, transform_points
 from .files import extra
-from .image import Image
+from .image import IMAGE_ENDINGS, Image
 
 if TYPE_CHECKING:
     from rasterio.crs import CRS
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 #: Reads the values of a window, and where they are valid.
 Reader = Callable[["Window"], tuple[Array, Array]]
-
-_IMAGE_ENDINGS = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".img", ".vrt", ".jp2")
 
 #: Formats of painting programs, which number the colours of a palette arbitrarily.
 _PAINTED = (".png", ".gif", ".bmp")
@@ -282,7 +280,7 @@ def _at_centres(read_own: Reader, own: Image, crs: CRS | None, image: Image) -> 
 
 def is_image_name(path: str) -> bool:
     """Whether a file name ends like that of an image."""
-    return Path(path).suffix.lower() in _IMAGE_ENDINGS
+    return Path(path).suffix.lower() in IMAGE_ENDINGS
 
 
 def no_labels_error(source: str, image: Image) -> InputError:
