@@ -259,6 +259,10 @@ def with_config(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "layout": layout, "config": {"displayModeBar": False, "displaylogo": False}}
 
 
+#: NiceGUI sets the list of the arguments of the event as the value, which is the name of no tab.
+_SELECT: Final = 'name => { element.props["model-value"] = name; }'
+
+
 class _BrowserTabs(ui.tabs):
     """Tabs that the browser switches at once; a click on the old tab before the server's answer would be ignored."""
 
@@ -275,6 +279,7 @@ class Tabs:
         with _BrowserTabs().props("align=left inline-label outside-arrows") as self._tabs:
             for name in panels:
                 ui.tab(name)
+        self._tabs.on("update:model-value", js_handler=_SELECT)
         with ui.tab_panels(self._tabs, value=first, animated=False, keep_alive=False) as shown:
             self._places = {name: ui.tab_panel(name) for name in panels}
         shown.on_value_change(lambda event: self._open(event.value))
