@@ -54,7 +54,7 @@ _VALUE = "event => emit(event.target.value)"
 #: Seconds between two updates of a progress bar.
 PROGRESS_SECONDS: Final = 0.1
 #: Characters of a line of an axis title.
-AXIS_LINE_LENGTH: Final = 30
+AXIS_LINE_LENGTH: Final = 38
 #: The place of legends: above the plot, where they leave its width on narrow screens.
 _LEGEND: Final = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "borderwidth": 0}
 #: Number of a visitor's latest uploads that are offered again.
