@@ -61,6 +61,7 @@ def card(page, name):
 def test_columns_are_searched_and_shown_by_class(opened):
     opened.get_by_role("tab", name="Columns").click()
     opened.get_by_role("img", name="Histogram of dose by class, from").wait_for()
+    opened.get_by_role("tab", name="Columns", selected=True).wait_for()
     assert opened.locator(".card").count() == 4
     assert card(opened, "dose").get_by_text("20 missing values").count() == 1
     assert card(opened, "day").locator(".ends").inner_text().startswith("2024-01-0")

@@ -149,7 +149,7 @@ def test_contributions_add_up_and_extrapolation_and_empty_numbers_are_named(comp
 
 @pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(compared, violations):
-    for name in ("Data", "Comparison", "Decide", "Explain", "What if", "Predict"):
+    for name in ("Data", "Columns", "Comparison", "Decide", "Explain", "What if", "Predict"):
         compared.get_by_role("tab", name=name).click()
         compared.locator(".q-tab-panel > *").first.wait_for()
         assert violations(compared) == [], name
@@ -288,6 +288,7 @@ def test_results_scroll_into_view_on_a_narrow_screen(visit, files):
             )
             if button:
                 page.get_by_role("button", name=button).click()
+                page.get_by_role("button", name="Cancel").wait_for()  # also while the controls are folded
 
 
 def test_errors_stand_beside_their_control(visit, files, studio):
