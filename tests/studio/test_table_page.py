@@ -289,6 +289,12 @@ def test_results_scroll_into_view_on_a_narrow_screen(visit, files):
             if button:
                 page.get_by_role("button", name=button).click()
                 page.get_by_role("button", name="Cancel").wait_for()  # also while the controls are folded
+        target = page.get_by_label("Target column", exact=True)
+        assert target.is_hidden()
+        page.get_by_role("button", name="Settings", expanded=False).click()
+        target.wait_for()
+        page.get_by_role("button", name="Settings", expanded=True).click()
+        target.wait_for(state="hidden")
 
 
 def test_errors_stand_beside_their_control(visit, files, studio):
