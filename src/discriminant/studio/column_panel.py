@@ -11,7 +11,8 @@ from nicegui.events import ValueChangeEventArguments
 
 from ..results import several
 from ..workflow.columns import Distribution, distribution, table_columns
-from .frame import Latest, shade, text
+from .frame import Latest, text
+from .narrow import shade
 from .table_panels import advice
 
 if TYPE_CHECKING:

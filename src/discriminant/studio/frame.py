@@ -135,31 +135,6 @@ def step(title: str, number: int | None = None) -> Iterator[None]:
         yield
 
 
-_FOLD: Final = """event => {
-  const button = event.currentTarget, folded = button.closest(".rail").classList.toggle("folded");
-  button.setAttribute("aria-expanded", String(!folded));
-}"""
-
-
-@contextmanager
-def settings_bar() -> Iterator[None]:
-    """A bar of narrow screens that folds the controls; what it contains is shown while they are folded."""
-    with ui.element("div").classes("settings"):
-        button = ui.button("Settings", icon="tune").props("outline dense aria-expanded=true")
-        button.on("click", js_handler=_FOLD)
-        with ui.element("div").classes("whenfolded"):
-            yield
-
-
-def fold(rail: ui.element) -> None:
-    """Fold the controls of narrow screens when there are results to show."""
-    place = f"getHtmlElement({rail.id})"
-    rail.client.run_javascript(
-        f'{place}?.classList.add("folded"); '
-        f'{place}?.querySelector(".settings button")?.setAttribute("aria-expanded", "false")'
-    )
-
-
 def text(words: str, *classes: str, tag: str = "p") -> ui.html:
     """An element with a text, whose special characters are escaped."""
     return ui.html(html.escape(words), tag=tag).classes(" ".join(classes))
@@ -175,13 +150,6 @@ def bring_into_view(shown: ui.element) -> None:
     place = f"getHtmlElement({shown.id})"
     outside = f"!({place}?.getBoundingClientRect().top > 0) || matchMedia('(max-width: 60rem)').matches"
     shown.client.run_javascript(f"if ({outside}) {place}?.scrollIntoView()")
-
-
-def shade(k: int) -> str:
-    """The colour of a class in a page; the first one is lighter on dark paper."""
-    from ..figures.theme import COLOURS
-
-    return "var(--accent)" if k % len(COLOURS) == 0 else COLOURS[k % len(COLOURS)]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, numbers: int = 0) -> str:

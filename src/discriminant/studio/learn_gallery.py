@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 
 from nicegui import run, ui
 
-from .frame import shade, text
+from .frame import text
 from .learn_views import VIEWS
+from .narrow import shade
 
 #: The name of the gallery in addresses, in the place of a lesson.
 GALLERY: Final = "lessons"

@@ -17,23 +17,10 @@ from nicegui.events import GenericEventArguments
 
 from ..errors import DiscriminantError
 from . import learn_gallery
-from .frame import (
-    Copies,
-    FileChooser,
-    Latest,
-    Slider,
-    Work,
-    fold,
-    opened,
-    report_html,
-    set_text,
-    settings_bar,
-    step,
-    table,
-    text,
-)
+from .frame import Copies, FileChooser, Latest, Slider, Work, opened, report_html, set_text, step, table, text
 from .learn_gallery import GALLERY
 from .learn_views import EXAMPLES, PRESETS, VIEWS, bare
+from .narrow import fold, settings_bar
 from .table_page import KINDS
 from .visitors import Visitors
 

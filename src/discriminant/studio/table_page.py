@@ -22,14 +22,13 @@ from .frame import (
     Tabs,
     Work,
     bring_into_view,
-    fold,
     load_libraries,
     opened,
-    settings_bar,
     step,
     text,
     visitor,
 )
+from .narrow import fold, settings_bar
 from .visitors import Visitors
 
 if TYPE_CHECKING:
