@@ -386,13 +386,13 @@ The columns of the first table:
   where differences of at most {tie:.0%} are ties; **lost**: share of tables lost.
 - **calibration error**: expected calibration error of the predicted class, in {bins} bins.
 - **smallest**: smallest predicted probability of a true class.
-- **s**: total seconds of all fits and predictions.
+- **s**: total elapsed seconds of all fits and predictions; other programs may have run at the same time.
 """
 
 _OWN_SOURCE = """\
-tables of scikit-learn (iris, wine, breast_cancer) and
-statsmodels (spector, anes96, fair), and on computed tables whose classes follow from combinations of levels
-(`benchmarks/rule_tables.py`), also with 5 % of their classes replaced at random (noisy)"""
+tables of
+scikit-learn (iris, wine, breast_cancer) and statsmodels (spector, anes96, fair), and on computed tables whose classes
+follow from combinations of levels (`benchmarks/rule_tables.py`), also with 5 % of their classes replaced (noisy)"""
 
 
 def page(results: Results, names: list[str], contenders: list[str], source: str) -> str:
