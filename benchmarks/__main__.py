@@ -18,6 +18,7 @@ from . import (
     moments,
     page,
     paths,
+    probes,
     raster,
     records,
     risk_models,
@@ -31,6 +32,7 @@ from .records import FamilyRecords
 FAMILIES: dict[str, Any] = {
     "Moment models": moments,
     "Logistic regression": logistic,
+    "Linear probes": probes,
     "Paths and cross-validation": paths,
     "Margins": margins,
     "Evaluation": evaluation,

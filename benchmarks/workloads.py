@@ -69,6 +69,15 @@ def softmax_rows(n: int, p: int, n_classes: int, seed: int = 0, correlated: bool
     return X, (X @ coef.T + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
 
 
+def embeddings(n: int, p: int, n_classes: int, seed: int = 0) -> tuple[Array, Array]:
+    """Rows of unit length in float32: class means plus correlated noise with a decaying spectrum, around a mean."""
+    rng = np.random.default_rng(seed)
+    spectrum, y = (1 + np.arange(p)) ** -0.5, rng.integers(0, n_classes, n)
+    X = (0.6 * rng.normal(size=(n_classes, p))[y] + rng.normal(size=(n, p)) + 0.5) * spectrum
+    X = (X @ np.linalg.qr(rng.normal(size=(p, p)))[0]).astype(np.float32)
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
 def periodic_rows(n: int, p: int, shuffled: bool) -> tuple[Array, Array]:
     """Rows of which every eighth belongs to the second class, or the same rows in random order."""
     X, y = logistic_rows(n, p)

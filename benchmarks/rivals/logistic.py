@@ -54,6 +54,30 @@ def _snapml(X: Any, y: Any, alpha: float, tol: float) -> tuple[Array, Array]:
     return np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
 
 
+def torch_lbfgs(X: Array, y: Array, alpha: float, tol: float) -> tuple[Array, Array]:
+    """Full batches in float32 with the strong Wolfe line search, on two threads."""
+    import torch
+
+    torch.set_num_threads(2)
+    rows, codes = torch.from_numpy(X), torch.from_numpy(y)
+    layer = torch.nn.Linear(X.shape[1], int(y.max()) + 1)
+    torch.nn.init.zeros_(layer.weight)
+    torch.nn.init.zeros_(layer.bias)
+    found = torch.optim.LBFGS(
+        layer.parameters(), max_iter=2_000, history_size=12, tolerance_grad=tol * 1e-2, tolerance_change=tol * 1e-2,
+        line_search_fn="strong_wolfe",
+    )  # fmt: skip
+
+    def closure() -> Any:
+        found.zero_grad()
+        loss = torch.nn.functional.cross_entropy(layer(rows), codes) + alpha / 2 * (layer.weight**2).sum()
+        loss.backward()
+        return loss
+
+    found.step(closure)
+    return layer.weight.detach().numpy(), layer.bias.detach().numpy()
+
+
 RIVALS = [
     Rival("scikit-learn lbfgs", _sklearn("lbfgs"), multinomial=True, sparse=True),
     Rival("scikit-learn newton-cholesky", _sklearn("newton-cholesky"), multinomial=True),

@@ -315,7 +315,7 @@ class Objective:
         total = self.reduce(HessianPass(self, *self.linear(theta)))
         hessian = total.hessian / self.total_weight / self.parameter_scale
         hessian /= self.parameter_scale[:, None]
-        hessian[np.diag_indices(len(hessian))] += self.ridge.ravel()
+        hessian.flat[:: len(hessian) + 1] += self.ridge.ravel()
         return *self._with_penalty(total, theta), hessian
 
     def hessian_product(self, theta: Array) -> Callable[[Array], Array]:

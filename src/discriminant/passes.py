@@ -54,6 +54,19 @@ class Form:
     def n_parameters(self) -> int:
         return self.shape[0] * self.shape[1]
 
+    @cached_property
+    def class_pairs(self) -> tuple[list[int], list[int]]:
+        """The first and the second class of each pair."""
+        first, second = np.triu_indices(self.n_scores, 1)
+        return first.tolist(), second.tolist()
+
+    @cached_property
+    def pair_products(self) -> Array:
+        """``(q_i - q_j)(q_i - q_j)'`` for the contrasts q of each pair of classes."""
+        first, second = self.class_pairs
+        difference = (self.contrasts[:, first] - self.contrasts[:, second]).T
+        return difference[:, :, None] * difference[:, None, :]
+
 
 class Pass:
     """A statistic of the rows at given coefficients, updated with parts of blocks that stay in a core's cache.
@@ -241,7 +254,7 @@ class HessianPass(GradientPass):
     def _add_classes(self, part: Block) -> None:
         roots = np.sqrt(self.loss.curvatures(self.scores(part), part.codes))
         rows = self.with_ones(part) * np.sqrt(part.weight)[:, None]
-        for square, i, j in zip(self.squares, *np.triu_indices(self.form.n_scores, 1), strict=True):
+        for square, i, j in zip(self.squares, *self.form.class_pairs, strict=True):
             scaled = rows * (roots[:, i] * roots[:, j])[:, None]
             square += scaled.T @ scaled
 
@@ -250,9 +263,7 @@ class HessianPass(GradientPass):
         """The second derivatives in all parameters."""
         if self.form.n_scores == 1:
             return self.squares[0]
-        first, second = np.triu_indices(self.form.n_scores, 1)
-        difference = (self.form.contrasts[:, first] - self.form.contrasts[:, second]).T
-        mixed = np.tensordot(difference[:, :, None] * difference[:, None, :], self.squares, axes=(0, 0))
+        mixed = np.tensordot(self.form.pair_products, self.squares, axes=(0, 0))
         return mixed.transpose(0, 2, 1, 3).reshape(self.form.n_parameters, -1)
 
 

@@ -14,8 +14,8 @@ from discriminant.folds import repeated_folds
 from discriminant.losses import log_loss
 from discriminant.objective import ElasticNet, Objective
 from discriminant.solvers.choice import EXACT_TOLERANCE, default_tolerance
-from discriminant.solvers.held_out import held_out_path
 from discriminant.solvers.newton_cg import extrapolated_decrease, minimise_newton_cg
+from discriminant.solvers.ridge_cv import held_out_path
 
 
 def embeddings(n=4_000, p=128, K=40, seed=0):

@@ -23,8 +23,7 @@ from ..solvers import Solution
 from ..solvers.choice import named_solver
 from ..solvers.columns import Columns
 from ..solvers.coordinate import HELD_OUT_STRENGTHS, alpha_grid, held_out_losses, regularisation_path
-from ..solvers.held_out import HeldOutLosses, held_out_path
-from ..solvers.ridge_cv import RidgeChoice, strength_prior
+from ..solvers.ridge_cv import HeldOutLosses, RidgeChoice, held_out_path, strength_prior
 from .base import all_or_nothing, refuse_weightless
 from .checks import check_finite, computable
 from .logistic import LogisticClassifier, LogisticRegression
