@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from nicegui import run, ui
 
-from ..errors import DiscriminantError
+from ..errors import DiscriminantError, InputError
 from .frame import Work, computed, figure, report_blocks, set_text, text
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class AreaPanel:
             self._hint,
             "Select an area, here or on the image, to move its corners or delete it."
             if work.areas
-            else "Add a class on the left, choose a tool above the image, and draw areas of the class.",
+            else "Add a class and draw its areas with a tool above the image, or import areas (step 2).",
         )
         self._hint.visible = chosen is None
         self._show_corners(chosen)
@@ -112,6 +113,24 @@ class AreaPanel:
     async def _move(self) -> None:
         if self._shown is not None:
             await self.page.move_by_numbers(self._shown.key, self._corners.value or "")
+
+
+def corners_of(given: str) -> list[tuple[float, float]]:
+    """The corners of an area: two numbers are a point, four a rectangle, more the corners of a polygon.
+
+    >>> corners_of("10, 20, 30, 40")
+    [(10.0, 20.0), (30.0, 20.0), (30.0, 40.0), (10.0, 40.0)]
+    """
+    numbers = [float(part) for part in re.findall(r"\d+(?:\.\d+)?", given)]
+    if len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]:
+        left, top, right, bottom = numbers
+        return [(left, top), (right, top), (right, bottom), (left, bottom)]
+    if len(numbers) == 2 or (len(numbers) >= 6 and len(numbers) % 2 == 0):
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+    raise InputError(
+        "These are not coordinates of an area. Give left, top, right and bottom of a rectangle, x and y of a point, "
+        "or x and y of each corner of a polygon, in pixels."
+    )
 
 
 class SignaturePanel:
@@ -262,6 +281,7 @@ class CheckPanel:
                 self._asking(self.at)
             else:
                 self.page.call("showSpot", None, False)
+                self.page.call("setOpacity", self.page.opacity.value / 100)  # it was hidden while points were labelled
             if check.n_labelled and self.at is None:
                 ui.timer(0, self._estimate, once=True)
             with ui.row():
@@ -308,7 +328,7 @@ class CheckPanel:
         column, row = check.places[at]
         now = "" if check.labels[at] is None else f" Label: {check.labels[at]}."
         text(f"Point {at + 1} of {len(check.labels)}: which class is it?", tag="h3")
-        text(f"Column {column:.0f}, row {row:.0f}.{now}", "remark")
+        text(f"Column {int(column)}, row {int(row)}.{now}", "remark")
         with ui.element("div").classes("answers").props('role=group aria-label="Class of the point"'):
             for number, (name, colour) in enumerate(page.work.colours.items(), 1):
                 button = ui.element("button").props("type=button").classes("class")
