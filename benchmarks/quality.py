@@ -1,7 +1,8 @@
 """``python -m benchmarks.quality FOLDER``: predictive performance of default models on the tables of a folder.
 
-Every CSV file of the folder is a table whose column ``target`` is the class; without a folder the tables are those of
-scikit-learn. All contenders are fitted to the same stratified folds, and tune on the training rows only. Results are
+Every CSV file of the folder is a table whose last column, or column ``target``, is the class; without a folder the
+tables are those of scikit-learn and statsmodels and the computed ones of ``benchmarks.rule_tables``. All contenders are
+fitted to the same stratified folds, and tune on the training rows only. Results are
 stored beside the page as JSON; a run computes only those that are missing.
 """
 
@@ -37,13 +38,18 @@ import discriminant as ours
 from discriminant.estimators.registry import coding_for, new_model
 from discriminant.validation.default_models import default_models
 
+from . import rule_tables
+
 Array = np.ndarray[Any, Any]
 #: The classes, and the probabilities of the new rows.
 Answer = tuple[Array, Array]
 #: One result: log_loss, accuracy, ece, least (smallest probability of a true class), seconds, and failures.
 Found = dict[str, Any]
 
-BUNDLED = ("iris", "wine", "breast_cancer", "digits")
+#: Tables of scikit-learn, and of statsmodels with the column of the class.
+BUNDLED = ("iris", "wine", "breast_cancer")
+STATSMODELS = {"spector": "GRADE", "anes96": "PID", "fair": "affairs"}
+RULES = {f"{kind}{make.__name__}": (kind, make) for make in rule_tables.TABLES for kind in ("", "noisy_")}
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "quality.md"
 FOLDS = 5
 #: Smaller losses are replaced by this one in ratios, because their ratios have no practical importance.
@@ -181,16 +187,32 @@ class Table:
 
 def read_table(folder: str | None, name: str) -> Table:
     if folder is not None:
-        frame = pd.read_csv(Path(folder) / f"{name}.csv")
-        return Table(frame.drop(columns="target"), frame["target"].astype(str).to_numpy())
+        return _table_of(pd.read_csv(Path(folder) / f"{name}.csv"))
+    if name in RULES:
+        kind, make = RULES[name]
+        frame = make().sample(frac=1, random_state=0)
+        return _table_of(rule_tables.noisy(frame) if kind else frame)
+    if name in STATSMODELS:
+        from statsmodels import datasets as tables  # slow to import
+
+        frame = getattr(tables, name).load_pandas().data
+        target = frame.pop(STATSMODELS[name])
+        # The hours of affairs are reduced to whether there were any; the vote follows the party.
+        target = target > 0 if name == "fair" else target
+        return _table_of(frame.drop(columns="vote", errors="ignore").assign(target=target))
     found = getattr(datasets, f"load_{name}")(as_frame=True)
     return Table(found.data, found.target_names[found.target].astype(str))
+
+
+def _table_of(frame: pd.DataFrame) -> Table:
+    target = "target" if "target" in frame else frame.columns[-1]
+    return Table(frame.drop(columns=target), frame[target].astype(str).to_numpy())
 
 
 def table_names(folder: str | None) -> list[str]:
     """The tables of a folder, small ones first."""
     if folder is None:
-        return list(BUNDLED)
+        return [*BUNDLED, *STATSMODELS, *RULES]
     return [path.stem for path in sorted(Path(folder).glob("*.csv"), key=lambda path: path.stat().st_size)]
 
 
@@ -306,17 +328,24 @@ def ratios(results: Results, names: list[str], contender: str, other: str) -> Ar
     return mine / theirs
 
 
+def ranks(results: Results, names: list[str], contenders: list[str]) -> Array:
+    """The mean rank of the log-loss of each contender, 1 for the smallest."""
+    losses = np.array([np.maximum(results.column(names, each, "log_loss"), FLOOR) for each in contenders])
+    return np.asarray(pd.DataFrame(losses).rank().to_numpy().mean(axis=1))
+
+
 def geometric_mean(values: Array) -> float:
     return float(np.exp(np.log(values).mean()))
 
 
 def summary(results: Results, names: list[str], contenders: list[str]) -> Iterator[dict[str, Any]]:
     """The figures of each contender over all tables."""
-    for contender in contenders:
+    for contender, rank in zip(contenders, ranks(results, names, contenders), strict=True):
         own = ratios(results, names, contender, REFERENCE)
         gained = results.column(names, contender, "accuracy") - results.column(names, REFERENCE, "accuracy")
         yield {
             "contender": contender,
+            "rank": float(rank),
             "log_loss": geometric_mean(own),
             "against_boosting": geometric_mean(ratios(results, names, contender, BOOSTING)),
             "accuracy": 100 * float(gained.mean()),
@@ -334,19 +363,22 @@ _PREAMBLE = """\
 # Quality of predictions
 
 This page compares the predictions of default models with those of other packages, on {source}.
-The cross-validation has {folds} stratified folds and {repeats} repeats, with the same splits for all models. No model
+The cross-validation has {folds} stratified folds ({repeats}), with the same splits for all models. No model
 is tuned manually; all tuning uses the training rows only. The page is written by `python -m benchmarks.quality`.
 
 - **scikit-learn ridge**, the reference: `LogisticRegressionCV(Cs=10, cv=5)` with log-loss as the criterion, on
   standardised numeric columns with missing values imputed by the median, and indicators of all levels.
 - **boosting**: `HistGradientBoostingClassifier()`, untuned, on the same columns.
+- **random forest**: 500 trees of scikit-learn with at least 2 rows in a leaf; **LightGBM** and **CatBoost**: their
+  defaults; **EBM**: InterpretML's explainable boosting machine with {bags} outer bags. On the same columns, except EBM.
 - **lasso as glmnet**: glmnet's grid, folds and `lambda.min` on the same columns, computed by our solver.
 - **auto**, **ridge**, **lasso** (both `LogisticRegressionCV`) and the other models of this package have their default
-  parameters and their names on the command line; **compare**, if it is listed, is the best model of
-  `discriminant compare`.
+  parameters and their names on the command line; **auto-pairs** is a single family of auto; **compare**, if it is
+  listed, is the best model of `discriminant compare`.
 
 The columns of the first table:
 
+- **rank**: mean rank of the log-loss over the tables, 1 for the best.
 - **log-loss** and **against boosting**: geometric mean of the ratios of the log-loss to that of the reference and to
   that of boosting; losses below {floor} are set to {floor}.
 - **accuracy**: mean difference from the accuracy of the reference, in percentage points.
@@ -357,12 +389,25 @@ The columns of the first table:
 - **s**: total seconds of all fits and predictions.
 """
 
+_OWN_SOURCE = """\
+tables of scikit-learn (iris, wine, breast_cancer) and
+statsmodels (spector, anes96, fair), and on computed tables whose classes follow from combinations of levels
+(`benchmarks/rule_tables.py`), also with 5 % of their classes replaced at random (noisy)"""
+
 
 def page(results: Results, names: list[str], contenders: list[str], source: str) -> str:
     """The page: results over all tables, then by table."""
-    known = {"folds": FOLDS, "repeats": results.repeats, "floor": FLOOR, "tie": TIE, "bins": _BINS}
+    known = {
+        "folds": FOLDS,
+        "repeats": "once" if results.repeats == 1 else f"{results.repeats} repeats",
+        "floor": FLOOR,
+        "tie": TIE,
+        "bins": _BINS,
+        "bags": EBM_BAGS,
+    }
     rows = [
-        f"| {row['contender']} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} | {row['accuracy']:+.1f} "
+        f"| {row['contender']} | {row['rank']:.1f} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} "
+        f"| {row['accuracy']:+.1f} "
         f"| {row['wins']} / {row['ties']} / {row['losses']} | {row['lost']:.0%} | {row['ece']:.3f} "
         f"| {row['least']:.0e} | {row['seconds']:.0f} |"
         for row in summary(results, names, contenders)
@@ -380,8 +425,9 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
     }
     lines = [
         _PREAMBLE.format(source=source, **known),
-        "| | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | smallest | s |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| | rank | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | smallest "
+        "| s |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
         *rows,
         "",
         "Log-loss by table:",
@@ -418,7 +464,7 @@ def main() -> int:
     wanted = [(name, each, repeat) for name in names for repeat in range(given.repeats) for each in contenders]
     again = set(asked) if given.again and given.models else set()
     run(results, given.folder, [each for each in wanted if each[1] in again or not results.has(*each)], given.jobs)
-    source = "tables that are part of scikit-learn" if given.folder is None else f"{len(names)} tables"
+    source = _OWN_SOURCE if given.folder is None else f"{len(names)} tables"
     output.write_text(page(results, results.complete(names, contenders), contenders, source))
     print(output.read_text())
     return 0

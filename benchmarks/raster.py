@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import discriminant as ours
-from discriminant.raster import MapOptions, open_image
+from discriminant.raster import MapOptions, MapRule, Smoothing, open_image
 from discriminant.raster.classify import classify_image
 
 from .measure import Case, Contender, in_fresh_process
@@ -24,6 +24,8 @@ Array = np.ndarray[Any, Any]
 #: A Sentinel-2 tile at 10 m: 4 bands of uint16.
 SIDE, BANDS, CLASSES = 10_980, 4, 6
 _BLOCK = 512
+#: Smoothed maps are made of a part of this side.
+PART = 5_000
 
 
 def cases() -> Iterator[Case]:
@@ -36,6 +38,9 @@ def cases() -> Iterator[Case]:
     ]
     for name, mine, theirs, bar in pairs:
         yield _case(name, mine.fit(X, y), theirs.fit(X, y), bar)
+    mine, theirs = ours.LinearDiscriminantAnalysis().fit(X, y), LinearDiscriminantAnalysis().fit(X, y)
+    for strength in (1.0, 0.5):
+        yield _smoothing_case(mine, theirs, Smoothing("bayes", 7, strength))
 
 
 def _case(name: str, mine: Any, theirs: Any, bar: float) -> Case:
@@ -80,13 +85,75 @@ def windows_by_predict(model: Any, image: Path, target: Path, threads: int = 1) 
     return target
 
 
+def _smoothing_case(mine: Any, theirs: Any, smoothing: Smoothing) -> Case:
+    """A smoothed map on one thread each, so that times are CPU times."""
+    folder = _folder()
+
+    def contenders() -> list[Contender]:
+        image = part_of_image()
+
+        def our_map() -> Path:
+            options = MapOptions(overwrite=True, n_jobs=1)
+            return classify_image(mine, image, folder / "smooth.tif", MapRule(smoothing=smoothing), options).path
+
+        return [
+            Contender("discriminant", our_map, agreement, ours=True),
+            Contender(
+                "rasterio + scikit-learn + scipy.ndimage",
+                lambda: smoothed_by_scipy(theirs, image, folder / "scipy.tif", smoothing),
+                agreement,
+            ),
+        ]
+
+    title = f"LDA map, {smoothing}, {PART:,} x {PART:,} x {BANDS} uint16, {CLASSES} classes, one thread"
+    bars = {"rasterio + scikit-learn + scipy.ndimage": 3.0}
+    return Case(title, contenders, bars, "share of true classes", tolerance=1e-6, rounds=1)
+
+
+def smoothed_by_scipy(model: Any, image: Path, target: Path, smoothing: Smoothing) -> Path:
+    """A smoothed map: windows of 1,024 pixels are read with a margin, predicted, filtered and written."""
+    import rasterio
+    from scipy.ndimage import uniform_filter
+    from threadpoolctl import threadpool_limits
+
+    side, margin = smoothing.window, smoothing.margin
+    noise = np.inf if smoothing.strength == 1 else smoothing.strength / (4 * (1 - smoothing.strength))
+    with rasterio.open(image) as source, threadpool_limits(1):
+        form = {**source.profile, "count": 1, "dtype": "uint8", "nodata": 0, "compress": "deflate", "zlevel": 1}
+        height, width = source.shape
+        with rasterio.open(target, "w", **form) as file:
+            for top, left in np.ndindex(-(-height // 1024), -(-width // 1024)):
+                rows, columns = (
+                    (1024 * start, min(1024 * (start + 1), stop)) for start, stop in ((top, height), (left, width))
+                )
+                outer = [
+                    (max(start - margin, 0), min(stop + margin, most))
+                    for (start, stop), most in ((rows, height), (columns, width))
+                ]
+                values = source.read(window=tuple(outer))
+                found = model.predict_proba(values.reshape(len(values), -1).T).T.astype(np.float32)
+                shares = found.reshape(-1, *values.shape[1:])
+                counts = uniform_filter(np.ones(values.shape[1:], np.float32), side, mode="constant")
+                for k, own in enumerate(shares):
+                    mean = uniform_filter(own, side, mode="constant") / counts
+                    if np.isfinite(noise):
+                        variance = uniform_filter(own * own, side, mode="constant") / counts - mean**2
+                        mean = (variance * own + noise * mean) / (variance + noise)
+                    shares[k] = mean
+                codes = model.classes_[shares.argmax(axis=0)]
+                (above, _), (beside, _) = outer
+                own_part = codes[rows[0] - above : rows[1] - above, columns[0] - beside : columns[1] - beside]
+                file.write(own_part[None], window=(rows, columns))
+    return target
+
+
 def agreement(path: Path) -> float:
     """The share of the map's first rows that have their true class."""
     import rasterio
 
     with rasterio.open(path) as file:
-        found = file.read(1, window=((0, _BLOCK), (0, SIDE)))
-    return float(np.mean(found == truth(0)[:_BLOCK]))
+        found = file.read(1, window=((0, _BLOCK), (0, file.width)))
+    return float(np.mean(found == truth(0)[:, : found.shape[1]]))
 
 
 def training_pixels(n: int = 20_000) -> tuple[Array, Array]:
@@ -141,13 +208,29 @@ def image_file() -> Path:
     return path
 
 
+@cache
+def part_of_image() -> Path:
+    """The upper left part of the image, for smoothed maps."""
+    import rasterio
+
+    path = _folder() / "part.tif"
+    with rasterio.open(image_file()) as source:
+        form = {**source.profile, "height": PART, "width": PART}
+        with rasterio.open(path, "w", **form) as file:
+            for top in range(0, PART, _BLOCK):
+                window = ((top, min(top + _BLOCK, PART)), (0, PART))
+                file.write(source.read(window=window), window=window)
+    return path
+
+
 _PEAK = """
 import sys
 from benchmarks.raster import training_pixels
 import discriminant as ours
-from discriminant.raster import MapOptions, classify_image
+from discriminant.raster import MapOptions, MapRule, Smoothing, classify_image
 model = getattr(ours, sys.argv[1])().fit(*training_pixels())
-classify_image(model, sys.argv[2], sys.argv[3], options=MapOptions(overwrite=True))
+rule = MapRule(smoothing=Smoothing("bayes", 7, 0.5) if sys.argv[4] else None)
+classify_image(model, sys.argv[2], sys.argv[3], rule, MapOptions(overwrite=True))
 with open("/proc/self/status") as status:
     print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 """
@@ -156,8 +239,9 @@ with open("/proc/self/status") as status:
 def facts() -> tuple[list[str], list[str]]:
     """Peak resident memory of a new process that creates a map, in MB."""
     lines = ["Peak resident memory of a process that creates the whole map:", ""]
-    for name in ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"):
-        arguments = [name, str(image_file()), str(_folder() / "memory.tif")]
+    models = ("LinearDiscriminantAnalysis", ""), ("QuadraticDiscriminantAnalysis", "")
+    for name, smoothing in (*models, ("LinearDiscriminantAnalysis", "with Bayesian smoothing")):
+        arguments = [name, str(image_file()), str(_folder() / "memory.tif"), smoothing]
         code = f"import sys; sys.argv[1:] = {arguments!r}\n{_PEAK}"
-        lines.append(f"- {name}: {int(in_fresh_process(code)) / 1024:.0f} MB")
+        lines.append(f"- {name}{smoothing and ' ' + smoothing}: {int(in_fresh_process(code)) / 1024:.0f} MB")
     return lines, []

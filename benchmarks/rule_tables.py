@@ -85,7 +85,7 @@ def tic_tac_toe() -> pd.DataFrame:
     """All boards at the end of the game; the class is whether the first player has won."""
     found = sorted(set(_endings((0,) * 9, 1)))
     boards = np.array(found)
-    return _frame(boards, [_has_won(board, 1) for board in found])
+    return _frame(np.array(["empty", "x", "o"])[boards], [_has_won(board, 1) for board in found])
 
 
 def _has_won(board: tuple[int, ...], player: int) -> bool:
@@ -102,7 +102,7 @@ def _endings(board: tuple[int, ...], player: int) -> Iterator[tuple[int, ...]]:
 
 
 def _frame(rows: Array, classes: Any) -> pd.DataFrame:
-    """Attributes as integers, as such tables are often stored."""
+    """Most attributes are integers, as such tables are often stored."""
     columns = {f"a{j + 1}": column for j, column in enumerate(rows.T)}
     return pd.DataFrame({**columns, "target": [f"c{int(own)}" for own in classes]})
 
@@ -123,8 +123,6 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for make in TABLES:
         frame = make().sample(frac=1, random_state=0)
-        if make is tic_tac_toe:  # as levels; the others as integers
-            frame = frame.replace({0: "empty", 1: "x", 2: "o"})
         frame.to_csv(folder / f"{make.__name__}.csv", index=False)
         noisy(frame).to_csv(folder / f"noisy_{make.__name__}.csv", index=False)
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -55,6 +56,18 @@ class HeldOut:
     def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0, groups: Array | None = None) -> HeldOut:
         """From `repeated_folds`."""
         return cls.by_splits(repeated_folds(codes, n_folds, seed, groups=groups), len(codes))
+
+    @cached_property
+    def first_repeat(self) -> HeldOut:
+        """The first splits, which hold out every row that is held out at all; itself if there are no repeats."""
+        held = self.first[1:] > self.first[:-1]
+        n = int(self.fits[self.first[:-1][held]].max(initial=-1)) + 1
+        if n in (0, self.n_splits):
+            return self
+        pairs = self.fits < n
+        rows = self.rows[pairs]
+        first = np.searchsorted(rows, np.arange(len(self.seen) + 1))
+        return HeldOut(rows, self.fits[pairs], first, np.ascontiguousarray(self.seen[:, [*range(n), -1]]))
 
     @property
     def n_splits(self) -> int:

@@ -180,6 +180,8 @@ class Objective:
     share: float = 1.0
     #: Whether products with rows are computed in float32.
     single: bool = False
+    #: The covariance of the standardised columns in a sample, if it is known: several strengths share it.
+    covariance: Array | None = None
 
     @cached_property
     def standardised(self) -> Standardisation:

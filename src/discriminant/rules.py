@@ -16,7 +16,8 @@ import numpy as np
 
 from .arrays import Array, RowBlock
 from .basis import Basis
-from .data import AnyRows, MixedBlock, check_shapes, dense_parts, dense_rows, is_single, is_sparse, require
+from .data import AnyRows, MixedBlock, Rows, check_shapes, dense_parts, dense_rows, is_single, is_sparse, require
+from .engine import quiet_numbers
 from .errors import InputError
 from .kernels import scores as kernels
 from .ordinal import LINKS, OrderedClasses, OrdinalForm, OrdinalLink
@@ -27,6 +28,8 @@ CACHED_VALUES: Final = 1 << 18
 #: the zeros below the diagonal (10 classes, 50 columns: a quarter of the time).
 MIN_TRIANGLE_COLUMNS: Final = 32
 TRIANGLE_GROUPS: Final = 4
+#: Products of so few numbers stay on one thread of BLAS; holding it to one takes longer than the scores of a row.
+MAX_SERIAL_PRODUCTS: Final = 9_000
 
 
 class Rule(Protocol):
@@ -406,7 +409,13 @@ class Scorer:
 
     def _predictions(self, rows: AnyRows, out: Array, kind: str) -> Array:
         """The scores of all blocks, transformed and written into ``out``."""
-        overflowing = rows.fill(out, partial(_predict_block, self.rule, kind), self.n_jobs)
+        write = partial(_predict_block, self.rule, kind)
+        few = isinstance(self.rule, LinearRule) and rows.n_rows * self.rule.coef.size <= MAX_SERIAL_PRODUCTS
+        if few and isinstance(rows, Rows):
+            with quiet_numbers():
+                overflowing = [] if write(rows.block(0, rows.n_rows), out) else [0]
+        else:
+            overflowing = rows.fill(out, write, self.n_jobs)
         if overflowing:
             rows.refuse_nonfinite()
             raise InputError(
@@ -414,6 +423,42 @@ class Scorer:
                 "of the training data."
             )
         return out
+
+
+@dataclass(frozen=True)
+class ArrayScorer:
+    """Predictions of a fitted classifier for arrays, without any check of them.
+
+    Rows are C-contiguous float arrays with the columns of the training data. Predictions for rows with NaN or infinity
+    have no meaning.
+    """
+
+    rule: Rule
+    classes: Array
+    #: Whether rows with equal scores get the second of two classes instead of the first.
+    last_wins: bool = False
+
+    def decision_function(self, X: Array) -> Array:
+        """The score of each class; for two classes, the second's minus the first's."""
+        scores = self.rule.scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes) == 2 else scores
+
+    def predict(self, X: Array) -> Array:
+        """The class of the highest score of each row."""
+        if len(self.classes) == 2:
+            scores = self.decision_function(X)
+            return self.classes[(scores >= 0 if self.last_wins else scores > 0).astype(np.intp)]
+        return self.classes[self.rule.scores(X).argmax(axis=1)]
+
+
+class ArrayPosteriors(ArrayScorer):
+    """The same for a classifier with posterior probabilities."""
+
+    def predict_proba(self, X: Array) -> Array:
+        """The posterior probability of each class."""
+        scores = self.rule.scores(X)
+        kernels.softmax(scores, scores)
+        return scores
 
 
 def _predict_block(rule: Rule, kind: str, block: RowBlock, out: Array) -> bool:

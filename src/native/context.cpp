@@ -51,25 +51,28 @@ void neighbourhood_means(Cube<const Share> shares, Matrix<const bool> valid, ind
                          Cube<Share> out) {
     const auto [classes, height, width] = shares.shape;
     require(out.shape == shares.shape && valid.shape == std::array{height, width}, "Shapes differ.");
-    require(radius >= 0 && radius < 1024 && noise > 0.0, "Invalid window or noise.");
+    require(radius >= 0 && radius <= 64 && noise > 0.0, "Invalid window or noise.");
     const bool plain = std::isinf(noise);
-    Buffer<std::uint32_t, 2> sums({classes, width}, 0);
-    Buffer<std::uint64_t, 2> squares({plain ? 0 : classes, width}, 0);
-    Buffer<std::uint32_t, 1> counts({width}, 0), own(width), count(width);
-    Buffer<std::uint64_t, 1> own_square(width);
+    // Sums are whole numbers below 2^31, and those of squares below 2^53, so that all are exact.
+    Buffer<std::int32_t, 2> sums({classes, width}, 0);
+    Buffer<double, 2> squares({plain ? 0 : classes, width}, 0.0);
+    Buffer<std::int32_t, 1> counts({width}, 0), own(width), count(width);
+    Buffer<double, 1> own_square(width);
     Buffer<double, 2> values(classes, width);
     Buffer<double, 1> total(width), per_count(width);
-    const auto add = [&](index row, auto sign) {
+    const auto add = [&](index row, std::int32_t sign) {
         const bool* const seen = &valid(row, 0);
-        for (index i = 0; i < width; ++i) counts[i] += static_cast<std::uint32_t>(sign * seen[i]);
+        for (index i = 0; i < width; ++i) counts[i] += sign * seen[i];
         for (index k = 0; k < classes; ++k) {
             const Share* const p = &shares(k, row, 0);
-            for (index i = 0; i < width; ++i) sums(k, i) += static_cast<std::uint32_t>(sign * (seen[i] ? p[i] : 0));
-            if (!plain)
-                for (index i = 0; i < width; ++i) {
-                    const std::uint64_t square = seen[i] ? std::uint64_t{p[i]} * p[i] : 0;
-                    squares(k, i) += sign > 0 ? square : -square;
-                }
+            std::int32_t* const sum = &sums(k, 0);
+            for (index i = 0; i < width; ++i) sum[i] += sign * (seen[i] ? p[i] : 0);
+            if (plain) continue;
+            double* const square = &squares(k, 0);
+            for (index i = 0; i < width; ++i) {
+                const double value = seen[i] ? p[i] : 0;
+                square[i] += sign * value * value;
+            }
         }
     };
     if (height == 0 || width == 0) return;
@@ -87,8 +90,8 @@ void neighbourhood_means(Cube<const Share> shares, Matrix<const bool> valid, ind
             sum_along(&squares(k, 0), width, radius, own_square.data);
             for (index i = 0; i < width; ++i) {
                 const double mean = value[i];
-                const double variance = std::max(0.0, static_cast<double>(own_square[i]) * per_count[i] / one - mean * mean);
-                value[i] = mean + variance / (variance + noise) * (p[i] / one - mean);
+                const double variance = std::max(0.0, own_square[i] * per_count[i] * (1 / one) - mean * mean);
+                value[i] = mean + variance / (variance + noise) * (p[i] * (1 / one) - mean);
             }
         }
         write_shares(values, row, out, total.data);

@@ -104,7 +104,7 @@ def test_one_family_can_be_asked_for():
 
 @pytest.mark.parametrize("families", [[], ["forest"], "forest", [3]], ids=["none", "unknown", "text", "number"])
 def test_families_that_there_are_not_are_refused(families):
-    with pytest.raises(ParameterError, match="ridge, lasso"):
+    with pytest.raises(ParameterError, match="ridge, ordinal"):
         AutoClassifier(families).fit(*ring())
 
 

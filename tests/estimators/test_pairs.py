@@ -150,3 +150,26 @@ def test_a_frame_with_levels_and_missing_values():
     weights = {member.name: member.weight for member in model.members_}
     assert weights["pairs"] > 0.95
     assert model.score(frame, y) == 1.0
+
+
+def test_the_first_repeat_of_splits():
+    codes = np.repeat([0, 1], 60)
+    held = HeldOut.repeated(codes)
+    first = held.first_repeat
+    assert (held.n_splits, first.n_splits) == (25, 5)
+    assert first.is_partition
+    assert first.seen[:, -1].all()
+    np.testing.assert_array_equal(first.seen[:, :5], held.seen[:, :5])
+    assert first.first_repeat is first
+    grouped = HeldOut.repeated(codes, groups=np.arange(120) // 6)
+    assert grouped.first_repeat.n_splits == 5
+
+
+def test_the_lasso_of_a_large_table_is_stopped_early(monkeypatch):
+    monkeypatch.setattr("discriminant.estimators.families.MIN_STOPPED_WORK", 0)
+    X = attributes(300)
+    y = X[:, 0] == X[:, 1]
+    model = AutoClassifier(["ridge", "pairs", "lasso"]).fit(X, y)
+    assert list(model.left_out_) == ["lasso"]
+    assert [member.name for member in model.members_] == ["ridge", "pairs", "baseline"]
+    assert not AutoClassifier(["lasso", "ridge"]).fit(X, y).left_out_

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -17,9 +17,12 @@ from discriminant import (
     FisherDiscriminant,
     LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
+    LogisticRegression,
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
+from discriminant.errors import ColumnError, InputError, NotReadyError
+from discriminant.rules import MixedRule
 from helpers import MODELS, data_for, make_model, normal_classes, output
 
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -153,3 +156,47 @@ def test_fitting_does_not_touch_the_data():
     for name in MODELS:
         if not name.startswith("fisher"):
             make_model(name).fit(X, y, weight).predict(X)
+
+
+@every_model
+def test_a_scorer_predicts_as_its_model(name):
+    X, y = data_for(name)
+    model = make_model(name).fit(X, y)
+    if isinstance(model.rule_, MixedRule):  # reads columns of several kinds
+        with pytest.raises(NotReadyError):
+            model.scorer()
+        return
+    rows, scorer = np.ascontiguousarray(X, dtype=np.float64), model.scorer()
+    for part in (rows, rows[:1]):
+        assert_array_equal(scorer.predict(part), model.predict(part))
+        assert_allclose(scorer.decision_function(part), model.decision_function(part), rtol=1e-12)
+        if hasattr(scorer, "predict_proba"):
+            assert_allclose(scorer.predict_proba(part), model.predict_proba(part), rtol=1e-12)
+
+
+def test_models_of_table_columns_have_no_scorer():
+    frame = pd.DataFrame({"x": np.arange(20.0), "kind": list("ab") * 10, "y": list("aabb") * 5})
+    model = LogisticRegression.from_formula("y ~ x + kind", frame)
+    with pytest.raises(NotReadyError):
+        model.scorer()
+
+
+@pytest.mark.parametrize("kind", ["predict", "predict_proba", "decision_function"])
+def test_a_row_alone_has_the_scores_that_it_has_in_a_table(kind):
+    X, y = normal_classes(n=400, p=5)
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    of_all = getattr(model, kind)(np.repeat(X, 50, axis=0))[::50]
+    alone = np.concatenate([getattr(model, kind)(row[None]) for row in X])
+    if kind == "predict":
+        assert_array_equal(alone, of_all)
+    else:
+        assert_allclose(alone, of_all, rtol=1e-12, atol=1e-13)
+
+
+def test_a_row_alone_is_checked():
+    X, y = normal_classes(n=400, p=5)
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    for wrong in (np.full((1, 5), np.nan), np.full((1, 5), np.inf), np.zeros((1, 4)), np.zeros((1, 6)), np.zeros(5)):
+        with pytest.raises((InputError, ColumnError)):
+            model.predict_proba(wrong)
+    assert_array_equal(model.predict_proba(X[:1].astype(int)), model.predict_proba(X[:1].astype(int).astype(float)))

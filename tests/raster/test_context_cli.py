@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import rasterio
 from landsat import write_shapes
 from numpy.testing import assert_array_equal
 from painted import read_raster, write_image
@@ -75,9 +76,28 @@ def test_masks_and_macro_classes(tmp_path, train):
         ["--subclass-map", "sub.tif"],
         ["--mask-values", "3"],
         ["--mask", "missing.tif"],
+        ["--resample", "mean"],
     ],
 )
 def test_wrong_options_leave_no_file(tmp_path, train, arguments):
     target = tmp_path / "map.tif"
     refused(*train, *arguments, "-o", target)
     assert not target.exists()
+
+
+def test_accuracy_of_macro_classes(tmp_path, train):
+    run(*train, "-o", tmp_path / "map.tif")
+    areas, merged = tmp_path / "areas.gpkg", ["--macro", "sand=land", "--macro", "forest=land"]
+    below = json.loads(run("accuracy", tmp_path / "map.tif", areas, "-c", "cover", "--json").stdout)
+    above = json.loads(run("accuracy", tmp_path / "map.tif", areas, "-c", "cover", *merged, "--json").stdout)
+    assert above["reference_classes"] == ["land", "water"]
+    assert above["counts"][0][0] == sum(map(sum, (row[:2] for row in below["counts"][:2])))
+    write_image(tmp_path / "labels.tif", np.ones((1, 60, 60), "uint8"))
+    refused("accuracy", tmp_path / "map.tif", tmp_path / "labels.tif", *merged)
+
+
+def test_cloud_optimised_output_and_resampling(tmp_path, train):
+    target = tmp_path / "map.tif"
+    run(*train, "--cog", "--resample", "auto", "--no-validate", "-o", target)
+    with rasterio.open(target) as file:
+        assert file.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"

@@ -3,13 +3,24 @@
 import numpy as np
 import pyogrio
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
+from landsat import write_shapes
 from numpy.testing import assert_allclose, assert_array_equal
 from painted import write_image
 
 from discriminant.errors import InputError, LabelError, ParameterError
-from discriminant.raster import DesignSize, allocate, assess_map, class_pixels, draw_design, open_areas, sample_size
+from discriminant.raster import (
+    DesignSize,
+    allocate,
+    assess_map,
+    class_pixels,
+    draw_design,
+    open_areas,
+    open_image,
+    sample_size,
+)
 
 NAMES = {1: "forest", 2: "sand", 3: "water"}
 
@@ -161,8 +172,8 @@ def test_points_of_a_map_without_a_system_are_saved_too(tmp_path):
 
 def test_files_that_cannot_be_written_are_refused(tmp_path, class_map):
     design = draw_design(class_map[0], DesignSize(300))
-    with pytest.raises(InputError, match=r"\.gpkg or \.geojson"):
-        design.save(tmp_path / "points.csv")
+    with pytest.raises(InputError, match=r"\.gpkg or \.geojson or \.shp"):
+        design.save(tmp_path / "points.pdf")
     with pytest.raises(InputError, match="folder"):
         design.save(tmp_path / "nowhere" / "points.gpkg")
 
@@ -180,3 +191,33 @@ def test_codes_of_one_name_are_one_stratum(tmp_path):
     assert (design.strata, design.pixels.tolist()) == (["forest", "water"], [24, 12])
     assert_array_equal(design.mapped, [names[code] for code in codes[0, design.rows, design.columns]])
     assert len({*zip(design.rows.tolist(), design.columns.tolist(), strict=True)}) == 36
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "geojson", "shp", "kml", "csv"])
+def test_points_are_read_back_from_every_format(tmp_path, ending):
+    codes = np.random.default_rng(0).integers(1, 4, (1, 40, 50)).astype("uint8")
+    path = write_image(tmp_path / "map.tif", codes, nodata=0)
+    design = draw_design(path, DesignSize(60, at_least=10))
+    target = tmp_path / f"points.{ending}"
+    with pytest.raises(InputError):
+        design.save(tmp_path / "points.txt")
+    design.save(target)
+    opening = {"X_POSSIBLE_NAMES": "x", "Y_POSSIBLE_NAMES": "y"} if ending == "csv" else {}
+    meta, _, wkb, _ = pyogrio.raw.read(target, columns=["id"], **opening)
+    system = {"gpkg": "EPSG:32633", "shp": "EPSG:32633", "csv": None}.get(ending, "EPSG:4326")
+    assert meta["crs"] == system or ending == "geojson"
+    crs = None if ending == "csv" else meta["crs"]
+    names = np.where(np.arange(60) % 2, "wood", "field").astype(object)
+    labelled = write_shapes(
+        tmp_path / "l.gpkg", shapely.force_2d(shapely.from_wkb(wkb)), names, crs=crs or "EPSG:32633"
+    )
+    with open_image(path) as image:
+        pixels = open_areas(labelled, "cover").pixels(image)
+    assert_array_equal(np.sort(pixels.rows * 50 + pixels.columns), np.sort(design.rows * 50 + design.columns))
+    if ending == "csv":
+        text = target.read_text().splitlines()
+        assert text[0] == "id,reference,x,y"
+        rows = [line.split(",") for line in text[1:]]
+        target.write_text("\n".join([text[0], *(",".join([row[0], "wood", *row[2:]]) for row in rows)]))
+        own = open_areas(target, "reference", areas_crs="EPSG:32633")
+        assert len(own.ids) == 60

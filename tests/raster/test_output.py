@@ -18,7 +18,7 @@ from painted import GRID, read_raster, scene, write_image
 import discriminant
 from discriminant import Decision, LinearDiscriminantAnalysis
 from discriminant.errors import InputError
-from discriminant.raster import MapOptions, MapRule, output
+from discriminant.raster import MapOptions, MapRule, legend_of_file, output
 from discriminant.raster.class_map import make_legend, qgis_style, read_class_map
 from discriminant.raster.classify import classify_image
 from discriminant.raster.colours import rgb
@@ -277,3 +277,15 @@ def test_tiles_lie_in_one_window_of_lines(height):
     assert down * across == 256 * 256
     assert down % 16 == across % 16 == 0
     assert height % down == 0 or height % 16
+
+
+def test_a_cloud_optimised_map_has_the_same_pixels(tmp_path):
+    plain = some_map(tmp_path, overviews=True)
+    expected, legend = read_raster(plain.path), legend_of_file(plain.path)
+    cog = some_map(tmp_path, cog=True, overwrite=True, probability=tmp_path / "p.tif")
+    assert_array_equal(read_raster(cog.path), expected)
+    assert legend_of_file(cog.path) == legend
+    for path in (cog.path, tmp_path / "p.tif"):
+        with rasterio.open(path) as file:
+            assert file.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
+    assert not list(tmp_path.glob("*cog*"))

@@ -1,16 +1,20 @@
 """Fits with many columns and classes: passes, precision and the default tolerance."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from discriminant import LogisticRegression
+from discriminant import LogisticRegression, LogisticRegressionCV
 from discriminant.data import labelled_rows
+from discriminant.errors import ParameterError
+from discriminant.folds import repeated_folds
 from discriminant.losses import log_loss
 from discriminant.objective import ElasticNet, Objective
 from discriminant.solvers.choice import EXACT_TOLERANCE, default_tolerance
+from discriminant.solvers.held_out import held_out_path
 from discriminant.solvers.newton_cg import extrapolated_decrease, minimise_newton_cg
 
 
@@ -118,3 +122,59 @@ def test_a_fit_takes_less_memory_than_its_rows_and_its_memory_of_steps():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= X.nbytes + 40 * 8 * 12 * 129 + 2 * 12_000_000
+
+
+class TestHoldout:
+    """Strengths compared on one held-out part."""
+
+    alphas = np.geomspace(1e-3, 1e-7, 10)
+
+    def test_ten_strengths_take_at_most_four_times_the_passes_of_one(self, table):
+        objective = objective_of(*table, 1.0)
+        split = repeated_folds(table[1], 5, 0, 1)[0]
+        found = held_out_path(objective, split, self.alphas, None, 500, None)
+        path, objective.counter.count = objective.counter.count, 0.0
+        best = replace(objective, penalty=ElasticNet(self.alphas[np.argmin(found.losses)]))
+        minimise_newton_cg(best, np.zeros(best.shape), default_tolerance(best), 500)
+        assert 0.8 * path <= 4 * objective.counter.count
+
+    @pytest.mark.parametrize("rows", [4_000, 90], ids=["tall", "in the span of the rows"])
+    def test_losses_are_those_of_single_fits_to_the_same_part(self, table, rows):
+        X, y = table[0][:rows], table[1][:rows] % 12
+        train, held = repeated_folds(y, 5, 0, 1)[0]
+        objective = replace(objective_of(X, y, 1.0), penalty_scale=None)
+        found = held_out_path(objective, (train, held), self.alphas[:4], 1e-10, 500, None)
+        for alpha, loss, error in zip(self.alphas, found.losses, found.errors, strict=False):
+            model = LogisticRegression(alpha, standardize=False, tol=1e-10).fit(X[train], y[train])
+            losses = -model.predict_log_proba(X[held])[np.arange(len(held)), y[held]]
+            assert loss == pytest.approx(losses.mean(), rel=1e-5)
+            assert error == pytest.approx(losses.std(ddof=1) / np.sqrt(len(held)), rel=1e-3)
+
+    def test_the_model_is_that_of_the_best_strength_on_all_rows(self, table):
+        X, y = table
+        model = LogisticRegressionCV(cv="holdout", standardize=False, tol=1e-9).fit(X, y)
+        single = LogisticRegression(model.alpha_, standardize=False, tol=1e-9).fit(X, y)
+        assert model.n_splits_ == 1
+        assert len(model.losses_) == len(model.loss_std_errors_) == len(model.alphas_)
+        assert_allclose(model.coef_, single.coef_, atol=1e-3 * np.abs(single.coef_).max())
+        simpler = LogisticRegressionCV(cv="holdout", standardize=False, rule="one-se").fit(X, y)
+        assert simpler.alpha_ >= model.alpha_
+
+    def test_groups_are_held_out_together(self, table):
+        groups = np.arange(len(table[1])) // 10
+        train, held = LogisticRegressionCV(cv="holdout")._splits(labelled_rows(*table).in_clusters(groups))[0]
+        assert not set(groups[train]) & set(groups[held])
+        assert 0.15 < len(held) / len(groups) < 0.25
+
+    def test_an_l1_penalty_needs_folds(self, table):
+        with pytest.raises(ParameterError):
+            LogisticRegressionCV(cv="holdout", l1_ratio=1.0).fit(*table)
+
+    def test_memory_is_bounded_by_two_times_the_rows(self):
+        X, y = embeddings(20_000, 128, 12)
+        tracemalloc.start()
+        LogisticRegressionCV(alphas=[1e-3, 1e-4], cv="holdout", standardize=False, n_jobs=1).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        coefficients = 40 * 8 * 12 * 129  # the memory of L-BFGS has 24
+        assert peak <= X.nbytes + coefficients + 24_000_000

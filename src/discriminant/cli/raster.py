@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +15,26 @@ from . import options
 from .console import command_line, print_message, rendered
 from .options import Command, application, command, flag, option
 from .output import Page, Values, check_output, facts, shortened, show
-from .raster_options import AREAS_PANEL, AreaOptions, ImageOptions, MapOptions, TrainingSource, print_image_findings
+from .raster_options import (
+    AREAS_PANEL,
+    AreaOptions,
+    ImageOptions,
+    MapOptions,
+    TrainingSource,
+    print_image_findings,
+    read_macro,
+)
 
 if TYPE_CHECKING:
-    from ..raster import ClassMap, ClassSeparability, HeldOutAccuracy, Legend, Samples, SmoothingChoice
+    from ..raster import (
+        ApplicabilityMap,
+        ClassMap,
+        ClassSeparability,
+        HeldOutAccuracy,
+        Legend,
+        Samples,
+        SmoothingChoice,
+    )
 
 _EPILOG = """
 Examples:
@@ -25,12 +42,14 @@ Examples:
   discriminant raster classify image.tif --areas areas.gpkg --class-field cover -o map.tif --report map.html
   discriminant raster sample-design map.tif -o check.gpkg
   discriminant raster accuracy map.tif check.gpkg --class-field reference --stratified
+  discriminant raster change 2015.tif 2025.tif -o change.tif
 """
 
 app = application("raster", "Commands for satellite and aerial images.", _EPILOG)
 
 Images = Annotated[
-    list[str], typer.Argument(metavar="IMAGE", help="Image (GeoTIFF, PNG, JPEG), or one file per band, in order.")
+    list[str],
+    typer.Argument(metavar="IMAGE", help="Image (GeoTIFF, PNG, JPEG), one file per band in order, or a folder."),
 ]
 Crs = Annotated[str | None, option("EPSG:N", "Coordinate system, if missing or wrong in the file.", "--crs")]
 MapPath = Annotated[str, typer.Argument(metavar="MAP", help="Class map (.tif).")]
@@ -137,6 +156,7 @@ def classify(
         if smoothing is not None and rule.smoothing is None:
             rule = replace(rule, smoothing=smoothing.chosen)
         made = classify_image(trained.model, image, output, rule, written, trained.bands)
+        applicable = trained.applicability(image, making.applicability, overwrite)
         held_out = None if not validate else trained.held_out(rule) if smoothing is None else smoothing.accuracy
         if save_model is not None:
             trained.save(save_model)
@@ -146,12 +166,12 @@ def classify(
             found = None if trained.samples is None else _separability(trained.samples)
             parts = RasterReport(
                 image, trained.samples, found, made.path, trained.model, held_out, command=command_line(),
-                smoothing=smoothing,
+                smoothing=smoothing, applicability=applicable,
             )  # fmt: skip
             write_raster_report(report, parts)
     values = {**made.to_dict(), "model": trained.name, "model_file": save_model, "report": report}
-    values |= {"held_out_areas": held_out, "smoothing": smoothing}
-    show(values, lambda shown: _map_page(made, held_out, smoothing, shown), json)
+    values |= {"held_out_areas": held_out, "smoothing": smoothing, "applicability": applicable}
+    show(values, lambda shown: _map_page(made, [smoothing, applicable], held_out, shown), json)
 
 
 @app.command(cls=Command)
@@ -166,6 +186,10 @@ def accuracy(
         bool, flag("Area-weighted estimates, for points drawn by raster sample-design.", "--stratified")
     ] = False,
     level: Annotated[float, option("SHARE", "Confidence level.")] = 0.95,
+    macro: Annotated[
+        list[str] | None,
+        option("CLASS=MACRO", "Merge classes of map and reference; or a file with two columns; repeatable."),
+    ] = None,
     crs: Crs = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
@@ -176,8 +200,9 @@ def accuracy(
     Examples:
       discriminant raster accuracy map.tif test_areas.gpkg --class-field cover
       discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
+      discriminant raster accuracy map.tif test_areas.gpkg -c crop --macro wheat=crop --macro maize=crop
     """
-    from ..raster import assess_map, open_image
+    from ..raster import assess_map, class_pixels, open_image
     from ..raster.class_map import written_legend
     from ..raster.label_image import is_image_name
 
@@ -188,7 +213,11 @@ def accuracy(
     with open_image(class_map, crs=crs) as image:
         # With an image as reference, --name is for the values of the reference.
         given = None if legend is not None and is_image_name(reference) else reading.name
-        found = assess_map(image, truth, None, _names(legend, given), others, n_jobs=-1)
+        names = _names(legend, given)
+        merged = read_macro(macro)
+        if merged is not None:
+            truth, names = merged.reference(truth), merged.names(names or {code: code for code in class_pixels(image)})
+        found = assess_map(image, truth, None, names, others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
     print_image_findings(found)
     unit = "pixels" if found.hectares is None else "hectares"
@@ -207,9 +236,49 @@ def accuracy(
 
 @app.command(cls=Command)
 @command
+def change(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="First class map (.tif).")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Second class map (.tif) on the same grid.")],
+    output: Annotated[str, option("FILE", "Output file of the map of changes (.tif).", "--output", "-o")],
+    macro: Annotated[
+        list[str] | None,
+        option("PAIR=STRATUM", "Merge changes, such as 'forest > water=loss'; or a file with two columns; repeatable."),
+    ] = None,
+    report: options.Report = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Compare two class maps.
+
+    The map of changes has a class for each pair of classes. Draw a sample of it with raster sample-design, and estimate
+    areas of change with raster accuracy --stratified.
+
+    Examples:
+      discriminant raster change 2015.tif 2025.tif -o change.tif
+      discriminant raster change 2015.tif 2025.tif --macro "forest > water=loss" -o change.tif
+    """
+    from ..raster import map_change
+
+    check_output(report, overwrite, before, after)
+    found = map_change(before, after, output, read_macro(macro), overwrite)
+    if report is not None:
+        from ..report.raster_page import RasterReport, write_raster_report
+
+        write_raster_report(report, RasterReport(None, class_map=output, change=found, command=command_line()))
+    columns = found.change_map.written
+    table = shortened("Map of changes", list(columns), list(zip(*columns.values(), strict=True)))
+    biased = "Counted changes are biased by the errors of both maps: estimate areas with raster sample-design."
+    page = [str(found), *table, biased, *_outputs(Output=", ".join(map(str, found.change_map.files)), Report=report)]
+    show({**found.to_dict(), "report": report}, lambda _: page, json)
+
+
+@app.command(cls=Command)
+@command
 def sample_design(
     class_map: MapPath,
-    output: Annotated[str, option("FILE", "Output file of the points (.gpkg or .geojson).", "--output", "-o")],
+    output: Annotated[
+        str, option("FILE", "Output file of the points (.gpkg, .geojson, .shp, .kml or .csv).", "--output", "-o")
+    ],
     total: Annotated[int | None, option("N", "Sample size.  [default: from --standard-error]")] = None,
     at_least: Annotated[int, option("N", "Minimum sample size per class.")] = 50,
     users_accuracy: Annotated[float, option("SHARE", "Expected user's accuracy.")] = 0.8,
@@ -234,13 +303,15 @@ def sample_design(
     from ..raster.class_map import written_legend
 
     check_output(output, overwrite, class_map)
-    shapes_driver(output)
+    shapes_driver(output, points=True)
     names = _names(written_legend(class_map), name)
     with open_image(class_map, crs=crs) as image:
         size = DesignSize(total, at_least, users_accuracy, standard_error)
         design = draw_design(image, size, names, seed, n_jobs=-1)
     design.save(output)
     assess = ["discriminant", "raster", "accuracy", class_map, output, "--class-field", "reference", "--stratified"]
+    if output.lower().endswith(".csv") and (code := design.crs_code) is not None:
+        assess += ["--areas-crs", code]
     steps = {"Output": output, "Next": f"enter the classes in the field reference, then run {shlex.join(assess)}"}
     values = {"map": class_map, "strata": design.to_dict()["strata"], "file": output}
     show(values, lambda _: [str(design), facts(steps)], json)
@@ -273,7 +344,10 @@ def _samples_page(drawn: Samples, found: ClassSeparability | None, values: Value
 
 
 def _map_page(
-    made: ClassMap, held_out: HeldOutAccuracy | None, smoothing: SmoothingChoice | None, values: Values
+    made: ClassMap,
+    parts: Sequence[SmoothingChoice | ApplicabilityMap | None],
+    held_out: HeldOutAccuracy | None,
+    values: Values,
 ) -> Page:
     columns = made.written
     size = {
@@ -285,7 +359,7 @@ def _map_page(
     return [
         facts(size),
         *shortened("Map classes", list(columns), list(zip(*columns.values(), strict=True))),
-        *([] if smoothing is None else [f"Smoothing\n{smoothing}"]),
+        *(str(part) for part in parts if part is not None),
         *([] if held_out is None else [f"Accuracy on held-out training areas\n{held_out}"]),
         "Pixel counts are biased estimates of areas: estimate areas with raster sample-design and raster accuracy.",
         *_outputs(Output=", ".join(map(str, made.files)), Report=values["report"]),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from .. import raster
     from ..raster import (
+        ApplicabilityMap,
         AreaGroups,
         Areas,
         Band,
@@ -54,6 +55,10 @@ class ImageOptions:
     mask: Annotated[str | None, option("FILE", "Raster of pixels to leave out, such as clouds.", panel=IMAGE_PANEL)] = (
         None
     )
+    resample: Annotated[
+        str | None,
+        option("METHOD", "Resample files of other grids: auto, nearest, bilinear, cubic, average.", panel=IMAGE_PANEL),
+    ] = None
     mask_values: Annotated[
         str | None,
         option(
@@ -70,7 +75,7 @@ class ImageOptions:
         if self.mask is None and self.mask_values is not None:
             raise ParameterError("--mask-values applies to --mask. Give the file of the mask, or leave it out.")
         mask = None if self.mask is None else Mask(self.mask, self.mask_values)
-        return open_image(images, self.bands, self.crs, self.nodata, mask)
+        return open_image(images, self.bands, self.crs, self.nodata, mask, self.resample)
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,8 @@ class TrainingSource(AreaOptions):
         classes = samples.classes.tolist()
         model = image_model(self.model, classes, read_priors(self.priors, classes))
         with_settings(model, self.model, read_settings(self.settings or []), classes)
-        print_image_findings(image, samples)
+        kept = [one for one in samples.findings if (one.kind, self.model) != ("embedding", "logistic")]
+        print_image_findings(image, replace(samples, findings=tuple(kept)))
         groups = area_groups(samples, group_distance=group_distance)
         try:
             fit_image_model(model, samples, groups)
@@ -204,6 +210,20 @@ class TrainedModel:
         candidates = making.smoothing if rule.smoothing is None else [rule.smoothing]
         return choose_smoothing(self.model, image, self.samples, candidates, self.groups, rule)
 
+    def applicability(self, image: Image, path: str | None, overwrite: bool) -> ApplicabilityMap | None:
+        """Write the area of applicability, if a path is given."""
+        from ..raster import area_of_applicability, map_applicability
+
+        if path is None:
+            return None
+        if self.samples is None:
+            raise ParameterError(
+                "--applicability compares pixels with training samples, which a model file does not have. Train with "
+                "--areas or --samples."
+            )
+        found = area_of_applicability(self.samples, self.groups)
+        return map_applicability(found, image, path, overwrite, progress=None)
+
     def held_out(self, rule: MapRule) -> HeldOutAccuracy | None:
         """The accuracy on held-out areas; None, with a note, if it cannot be estimated."""
         from ..errors import DiscriminantError
@@ -252,6 +272,7 @@ class MapOptions:
         str, option("TYPE", "percent (integers) or float32 (0 to 1).", panel=options.OUTPUT)
     ] = "percent"
     overviews: Annotated[bool, flag("Add overviews, for large maps.", "--overviews", panel=options.OUTPUT)] = False
+    cog: Annotated[bool, flag("Write cloud-optimised GeoTIFF.", "--cog", panel=options.OUTPUT)] = False
     smoothing: Annotated[
         str, option("METHOD", "Smooth by neighbours: bayes, potts, majority, auto or none.", panel=_MAP)
     ] = "none"
@@ -272,6 +293,11 @@ class MapOptions:
     ] = None
     subclass_map: Annotated[
         str | None, option("FILE", "With --macro: map of the merged classes (.tif).", panel=options.OUTPUT)
+    ] = None
+
+    applicability: Annotated[
+        str | None,
+        option("FILE", "Dissimilarity to the training pixels and area of applicability (.tif).", panel=options.OUTPUT),
     ] = None
 
     @property
@@ -295,13 +321,7 @@ class MapOptions:
     @property
     def macro_classes(self) -> MacroClasses | None:
         """The classes to merge."""
-        from ..raster import MacroClasses, read_macro_classes
-
-        if not self.macro:
-            return None
-        files = [one for one in self.macro if "=" not in one]
-        of = dict(pair for path in files for pair in read_macro_classes(path).of.items())
-        return MacroClasses(of | name_value_pairs("--macro", [one for one in self.macro if "=" in one]))
+        return read_macro(self.macro)
 
     def written(self, training: dict[str, Any] | None, overwrite: bool) -> raster.MapOptions:
         """What `classify_image` writes."""
@@ -314,6 +334,7 @@ class MapOptions:
             subclass_map=self.subclass_map,
             colours=name_value_pairs("--colour", self.colour or ()),
             overviews=self.overviews,
+            cog=self.cog,
             overwrite=overwrite,
             training=training,
             progress=None,
@@ -323,3 +344,14 @@ class MapOptions:
 def print_image_findings(*results: Image | Samples | ClassSeparability | MapAssessment | None) -> None:
     """Write the findings of several results to standard error."""
     print_findings(finding for result in results if result is not None for finding in result.findings)
+
+
+def read_macro(given: list[str] | None) -> MacroClasses | None:
+    """Macro-classes given as pairs or in files."""
+    from ..raster import MacroClasses, read_macro_classes
+
+    if not given:
+        return None
+    files = [one for one in given if "=" not in one]
+    of = dict(pair for path in files for pair in read_macro_classes(path).of.items())
+    return MacroClasses(of | name_value_pairs("--macro", [one for one in given if "=" in one]))

@@ -538,18 +538,6 @@ STROKE: Final = 2
 MAX_SLANT: Final = 3
 #: The share of inverted pixels.
 NOISE_SHARE: Final = 0.03
-_LETTERS = {
-    "A": "01110 10001 10001 11111 10001 10001 10001",
-    "C": "01111 10000 10000 10000 10000 10000 01111",
-    "E": "11111 10000 10000 11110 10000 10000 11111",
-    "H": "10001 10001 10001 11111 10001 10001 10001",
-    "K": "10001 10010 10100 11000 10100 10010 10001",
-    "L": "10000 10000 10000 10000 10000 10000 11111",
-    "N": "10001 11001 10101 10011 10001 10001 10001",
-    "S": "01111 10000 10000 01110 00001 00001 11110",
-    "T": "11111 00100 00100 00100 00100 00100 00100",
-    "X": "10001 10001 01010 00100 01010 10001 10001",
-}
 
 
 def characters(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
@@ -583,10 +571,10 @@ def characters(n: int = 400, random_state: RandomSeed = 0) -> Dataset:
     >>> image.shape, sorted(set(image.ravel().tolist()))
     ((20, 20), [0.0, 1.0])
     """
-    check_integer("n", n, len(_LETTERS))
-    rng = np.random.default_rng(random_state)
-    y = np.array(list(_LETTERS))[np.arange(n) % len(_LETTERS)]
-    X = np.array([_image(_LETTERS[str(letter)], rng).ravel() for letter in y])
+    strokes, rng = _descriptions()["characters"]["strokes"], np.random.default_rng(random_state)
+    check_integer("n", n, len(strokes))
+    y = np.array(list(strokes))[np.arange(n) % len(strokes)]
+    X = np.array([_image(strokes[str(letter)], rng).ravel() for letter in y])
     pixels = {f"pixel_{i}_{j}": X[:, SIDE * i + j] for i in range(SIDE) for j in range(SIDE)}
     return described("characters", pixels, y)
 

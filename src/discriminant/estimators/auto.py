@@ -182,7 +182,7 @@ class AutoClassifier(PosteriorClassifier):
     Parameters
     ----------
     families : list of str, "linear" or None, default=None
-        Some of "ridge", "lasso", "ordinal", "rda", "naive-bayes", "svm", "splines", "products" and "pairs"; "linear"
+        Some of "ridge", "ordinal", "rda", "naive-bayes", "svm", "splines", "products", "pairs" and "lasso"; "linear"
         are those with a coefficient for each column. Default: all that support the rows.
     choose : {"pool", "best"}, default="pool"
         Pool the families, or select the one with the smallest held-out log-loss.
@@ -354,7 +354,8 @@ class AutoClassifier(PosteriorClassifier):
             try:
                 if isinstance(training.data.rows, SparseRows) and name not in FOR_SPARSE:
                     raise DegenerateDataError("sparse rows.")
-                members[name] = FAMILIES[name](training)
+                best = min((member.loss for member in members.values()), default=np.inf)
+                members[name] = FAMILIES[name](replace(training, best_loss=best))
             except DegenerateDataError as error:
                 self.left_out_[name] = str(error)
         if not members:

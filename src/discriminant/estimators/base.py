@@ -46,7 +46,7 @@ from ..errors import (
 )
 from ..partitions import streamed_rows
 from ..results import finding_lines, frame_of, plain, shown
-from ..rules import LinearRule, Scorer
+from ..rules import ArrayPosteriors, ArrayScorer, LinearRule, MixedRule, Scorer
 from .checks import computable
 from .formula_fit import fit_formula
 
@@ -104,6 +104,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     _reads: tuple[str, ...] = ("sparse",)
     #: private attributes of a fit, which are not pickled or stored
     _own_state: tuple[str, ...] = ()
+    _array_scorer: type[ArrayScorer] = ArrayScorer
     _learn: Callable[..., None]  #: sets ``rule_`` and the other fitted attributes from `TrainingData`
 
     def __sklearn_tags__(self) -> Any:
@@ -292,6 +293,26 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             return self.classes_[(self.decision_function(X) >= 0).astype(np.intp)]
         return self._scorer.labels(rows)
 
+    def scorer(self) -> ArrayScorer:
+        """The predictions of the fitted model for deployment: arrays in, arrays out, nothing is checked.
+
+        A row takes a few microseconds. Its methods are ``predict`` and ``decision_function``, and ``predict_proba`` for
+        models with posterior probabilities; later fits of the model do not change it.
+
+        Returns
+        -------
+        ArrayScorer
+            For C-contiguous float arrays with the columns of the training data. Predictions for rows with NaN or
+            infinity have no meaning.
+        """
+        self._ready()
+        if hasattr(self, "encoder_") or hasattr(self, "basis_") or isinstance(self.rule_, MixedRule):
+            raise NotReadyError(
+                "scorer() needs a model of numeric columns; this one codes the columns of a table. Use predict() and "
+                "predict_proba()."
+            )
+        return self._array_scorer(self.rule_, self.classes_, self._last_wins)
+
     @property
     def _scorer(self) -> Scorer:
         return Scorer(self.rule_, self.classes_, self.n_jobs)
@@ -309,6 +330,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
 
     def _ready(self) -> None:
         """Raise an error unless the model can be used."""
+        if "rule_" in vars(self):  # the rest takes longer than the scores of a row
+            return
         check_is_fitted(self)
         if not hasattr(self, "rule_"):
             raise NotReadyError(f"{type(self).__name__} cannot predict yet: {self.not_ready_}")
@@ -346,6 +369,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
                 self.feature_names_in_ = np.array(names, dtype=object)
             elif hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
+            return
+        if type(X) is np.ndarray and not hasattr(self, "feature_names_in_") and X.shape[1:] == (self.n_features_in_,):
             return
         try:
             named = X if names is None else frame_of({name: [] for name in names})
@@ -437,6 +462,8 @@ def with_names(model: BaseEstimator, values: MatrixLike, names: Sequence[str] | 
 
 class PosteriorClassifier(RuleClassifier):
     """A classifier whose scores are log-posteriors, up to a constant for each row."""
+
+    _array_scorer = ArrayPosteriors
 
     @by_partition("probability")
     def predict_proba(self, X: MatrixLike) -> Array:

@@ -39,7 +39,11 @@ MAX_COVARIANCE_COLUMNS: Final = 1_500
 LASSO_TOL: Final = 1e-3
 N_LASSO_STRENGTHS: Final = 15
 # With more parameters x rows x fits, every second strength is skipped.
-MAX_DENSE_PATH_WORK: Final = 2e9
+MAX_DENSE_PATH_WORK: Final = 5e7
+# The lasso of a table with at least this many rows x parameters is left out if its loss on the first split exceeds that
+# of the best family by this factor: it would have no weight, and takes longer than all others.
+MIN_STOPPED_WORK: Final = 1e6
+MAX_LOSS_RATIO: Final = 1.25
 
 
 def ridge_rule(training: Training, basis: Basis | None = None) -> TunedRule:
@@ -79,7 +83,16 @@ def lasso_rule(training: Training) -> TunedRule:
         path = regularisation_path(part, alphas, LASSO_TOL, 100, columns=columns)
         return np.stack([log_softmax(linear_rule(part, solution.theta).scores(block)) for solution in path])
 
-    posteriors = held.gathered(parallel_map(posteriors_of, list(range(held.n_splits)), training.n_jobs))
+    first = posteriors_of(0)
+    if objective.n_parameters * data.n_rows >= MIN_STOPPED_WORK:
+        own = held.rows[held.fits == 0]
+        reached = np.average(-first[:, np.arange(len(own)), data.codes[own]], axis=1, weights=data.weight_of(own)).min()
+        if reached > MAX_LOSS_RATIO * training.best_loss:
+            raise DegenerateDataError(
+                f"stopped early: its log-loss is {reached:.3g}, that of the best family {training.best_loss:.3g}."
+            )
+    others = parallel_map(posteriors_of, list(range(1, held.n_splits)), training.n_jobs)
+    posteriors = held.gathered([first, *others])
     losses = [training.loss(own) for own in posteriors]
     best = int(np.argmin(losses))
     whole = objective if training.whole is data else logistic_objective(training.whole, 1.0, training.n_jobs)
@@ -136,7 +149,6 @@ def product_basis(values: Array) -> Basis:
 # The fit of each family.
 FAMILIES: dict[str, Callable[[Training], TunedRule]] = {
     "ridge": ridge_rule,
-    "lasso": lasso_rule,
     "ordinal": ordinal_rule,
     "rda": rda_rule,
     "naive-bayes": lambda training: naive_bayes_rule(training.data, training.held, training.n_jobs),
@@ -144,8 +156,9 @@ FAMILIES: dict[str, Callable[[Training], TunedRule]] = {
     "splines": lambda training: ridge_rule(training, spline_basis(training.values, N_KNOTS)),
     "products": lambda training: ridge_rule(training, product_basis(training.values)),
     "pairs": pairs_rule,
+    "lasso": lasso_rule,  # last, because it is left out if others are much better
 }
 # Families with linear scores.
-LINEAR = ("ridge", "lasso", "ordinal", "svm")
+LINEAR = ("ridge", "ordinal", "svm", "lasso")
 # Families that accept sparse rows.
 FOR_SPARSE = ("ridge", "ordinal", "svm")

@@ -82,14 +82,14 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     def _learn(self, data: TrainingData, offset: ArrayLike | None = None) -> None:
         self._minimise(self._objective(with_offset(data, offset)))
 
-    def _minimise(self, objective: Objective) -> None:
+    def _minimise(self, objective: Objective, start: Array | None = None) -> None:
         self._training = objective
         refuse_weightless(objective.class_weights, objective.data.classes)
         self.aliased_, self.separation_ = (), None
         if self.firth:
             self._keep_firth(objective)
         else:
-            self._keep(objective, self._solved(objective))
+            self._keep(objective, self._solved(objective, start))
 
     def _learn_more(self, data: TrainingData, first: bool) -> None:
         stream = Stream.start(self._objective(data)) if first else self.stream_
@@ -121,7 +121,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         passes = ("auto", "newton", "lbfgs", "newton-cg", "coordinate", "gradient", "sgd")
         return not self.firth and not self.early_stopping and self.solver in passes
 
-    def _solved(self, objective: Objective) -> Solution:
+    def _solved(self, objective: Objective, start: Array | None = None) -> Solution:
         data, options = objective.data, dict[str, Any](trace=self.trace)
         solver = "sgd" if self.early_stopping else self.solver
         minimise = named_solver(solver, objective)
@@ -134,8 +134,8 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             if self.early_stopping:
                 objective, held_out = split_rows(objective, HELD_OUT_SHARE, self.random_state)
             options["epochs"] = Epochs(self.random_state, held_out)
-        tol = self._tolerance(objective)
-        solution = minimise(objective, np.zeros(objective.shape), tol, self.max_iter, **options)
+        tol, start = self._tolerance(objective), np.zeros(objective.shape) if start is None else start
+        solution = minimise(objective, start, tol, self.max_iter, **options)
         check_finite(solution.objective, data)
         return solution
 

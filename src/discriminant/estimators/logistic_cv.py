@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import islice
 from numbers import Real
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from ..solvers import Solution
 from ..solvers.choice import named_solver
 from ..solvers.columns import Columns
 from ..solvers.coordinate import HELD_OUT_STRENGTHS, alpha_grid, held_out_losses, regularisation_path
+from ..solvers.held_out import HeldOutLosses, held_out_path
 from ..solvers.ridge_cv import RidgeChoice, strength_prior
 from .base import all_or_nothing, refuse_weightless
 from .checks import check_finite, computable
@@ -44,6 +45,8 @@ L1_PATH_MARGIN: Final = 2.5
 # Maximum number of repeats of the folds; ridges share their passes, so that repeats cost little.
 MAX_REPEATS: Final = 5
 MAX_L1_REPEATS: Final = 2
+# ``cv="holdout"`` holds out one part of this many.
+HELD_OUT_PARTS: Final = 5
 
 
 def solve_path(objective: Objective, alphas: Array, tol: float, max_iter: int) -> list[Solution]:
@@ -232,9 +235,10 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         1).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
-    cv : int or splitter, default=5
+    cv : int, "holdout" or splitter, default=5
         Number of folds, or a ``cv`` of scikit-learn. Folds are stratified, and the only row of a class is never held
-        out; for few rows they are repeated up to five times (twice with an L1 penalty).
+        out; for few rows they are repeated up to five times (twice with an L1 penalty). "holdout" holds out a fifth of
+        the rows once: ridges of many rows, columns and classes take a fraction of the time.
     rule : {"min", "one-se"}, default="min"
         Smallest held-out loss, or strongest penalty within one standard error of it. A weak prior regularises the
         choice of a ridge penalty, except among given ``alphas``.
@@ -249,7 +253,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         The chosen strength and L1 share.
     alphas_ : array of shape (A,), decreasing
     losses_, loss_std_errors_ : arrays of shape (A,)
-        Held-out mean log-loss, and its standard error over the folds.
+        Held-out mean log-loss, and its standard error over the folds, or with "holdout" over the rows.
     n_splits_ : int
         Number of folds.
     coef_, intercept_, classes_, solution_
@@ -301,22 +305,21 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         refuse_weightless(objective.class_weights, data.classes)
         objective = replace(objective, standard=objective.standardised)
         splits = self._splits(data)
-        self.n_splits_, best, prior = len(splits), np.inf, np.zeros(1)
+        self.n_splits_, best, prior, start = len(splits), np.inf, np.zeros(1), None
         held = np.concatenate([rows for _, rows in splits])
         n_folds = len(splits) * len(np.unique(held)) / len(held)  # folds of one repeat
         for ratio in np.ravel(self.l1_ratio).tolist():
             penalty = ElasticNet(1.0, ratio)
             own = replace(objective, penalty=penalty, penalty_scale=self._units(data, penalty, std))
-            alphas, losses = self._held_out(own, splits)
-            mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / math.sqrt(n_folds)
-            check_finite(mean, data)
-            if mean.min() < best:
-                best, self.l1_ratio_, self.alphas_ = float(mean.min()), ratio, alphas
-                self.losses_, self.loss_std_errors_ = mean, error
+            found = self._held_out(own, splits, n_folds)
+            check_finite(found.losses, data)
+            if found.losses.min() < best:
+                best, self.l1_ratio_, self.alphas_ = float(found.losses.min()), ratio, found.alphas
+                self.losses_, self.loss_std_errors_, start = found.losses, found.errors, found.theta
                 weak = self.alphas is None and ratio == 0  # no prior on given strengths
-                prior = strength_prior(own, alphas) if weak else np.zeros(len(alphas))
+                prior = strength_prior(own, found.alphas) if weak else np.zeros(len(found.alphas))
         self.alpha_ = float(self.alphas_[chosen_strength(self.losses_ + prior, self.loss_std_errors_, self.rule)])
-        self._minimise(self._objective(data, std))
+        self._minimise(self._objective(data, std), start)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -324,17 +327,32 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             ElasticNet(1.0, ratio)
         if isinstance(self.cv, Real):
             check_integer("cv", self.cv, 2)
+        if self._has_one_split and np.any(self.l1_ratio):
+            raise ParameterError(Setting("cv", "holdout"), " needs a ridge penalty. Use ", Setting("l1_ratio", 0), ".")
         check_choice("rule", self.rule, ("min", "one-se"))
 
-    def _held_out(self, objective: Objective, splits: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-        """The strengths, and the held-out losses (splits, strengths)."""
-        alphas = self._strengths(objective)
-        if objective.penalty.l1 == 0:
-            held = HeldOut.by_splits(splits, objective.data.n_rows)
-            most = MAX_RISING if self.alphas is None else None  # given strengths are all tried
-            found = RidgeChoice.among(objective, held, alphas, max(self.tol or 0.0, FOLD_TOL), most, self.max_iter)
-            return found.alphas, found.losses
+    @property
+    def _has_one_split(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "holdout"
 
+    def _held_out(self, objective: Objective, splits: list[tuple[Array, Array]], n_folds: float) -> HeldOutLosses:
+        """The held-out losses of all strengths; ``n_folds`` are those of one repeat."""
+        alphas = self._strengths(objective)
+        most = MAX_RISING if self.alphas is None else None  # given strengths are all tried
+        if self._has_one_split:
+            return held_out_path(objective, splits[0], alphas, self.tol, self.max_iter, most)
+        if objective.penalty.l1 == 0:
+            held, tol = HeldOut.by_splits(splits, objective.data.n_rows), max(self.tol or 0.0, FOLD_TOL)
+            found = RidgeChoice.among(objective, held, alphas, tol, most, self.max_iter)
+            alphas, losses = found.alphas, found.losses
+        else:
+            alphas, losses = self._lasso_losses(objective, splits, alphas)
+        return HeldOutLosses(alphas, losses.mean(axis=0), losses.std(axis=0, ddof=1) / math.sqrt(n_folds))
+
+    def _lasso_losses(
+        self, objective: Objective, splits: list[tuple[Array, Array]], alphas: Array
+    ) -> tuple[Array, Array]:
+        """The strengths that were tried, and the held-out losses (splits, strengths)."""
         columns, tol = Columns.of(objective), max(self.tol or 0.0, L1_FOLD_TOL)
         paths = [
             held_out_losses(objective.part(train), objective.part(held), alphas, tol, self.max_iter, columns)
@@ -355,21 +373,24 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
     def _splits(self, data: LabelledRows) -> list[tuple[Array, Array]]:
         """The training and held-out rows of each fold."""
-        if not isinstance(self.cv, Real):
+        if not (isinstance(self.cv, Real) or self._has_one_split):
             from sklearn.model_selection import check_cv  # slow to load
 
             return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes, data.cluster))
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(1 << 30))
+        if self._has_one_split:
+            return repeated_folds(data.codes, HELD_OUT_PARTS, seed, 1, data.cluster)[:1] or self._no_splits()
         folds: Any = self.cv
         tall = data.n_rows > data.rows.n_columns  # paths of many columns are slow
         most = (MAX_L1_REPEATS if tall else 1) if np.any(self.l1_ratio) else MAX_REPEATS
         splits = repeated_folds(data.codes, folds, seed, most, data.cluster)
-        if len(splits) < 2:
-            raise LabelError(
-                "Cross-validation needs a class with two rows. Add rows, or use ", Model("LogisticRegression"),
-                " with a given ", Setting("alpha"), ".",
-            )  # fmt: skip
-        return splits
+        return splits if len(splits) > 1 else self._no_splits()
+
+    def _no_splits(self) -> NoReturn:
+        raise LabelError(
+            "Cross-validation needs a class with two rows. Add rows, or use ", Model("LogisticRegression"),
+            " with a given ", Setting("alpha"), ".",
+        )  # fmt: skip
 
 
 def chosen_strength(losses: Array, errors: Array, rule: str) -> int:

@@ -50,7 +50,7 @@ MIN_PAIR_SCORES: Final = (3.0, -np.inf)
 # Maximum number of additive functions, and of products; the latter are also limited by the time of a pass.
 MAX_FUNCTIONS: Final = 1_000
 MAX_PRODUCTS: Final = 300
-MAX_PASS_WORK: Final = 4e7
+MAX_PASS_WORK: Final = 2e7
 # Relative suboptimality of the fits and most steps at a strength: predictions hardly change beyond them.
 TOL: Final = 1e-3
 MAX_STEPS: Final = 30
@@ -190,8 +190,7 @@ class Candidate:
         free[:, place >= 0] = chosen[:, used[place[place >= 0]]]
         scale = np.where(place >= 0, PAIR_VARIANCE**-0.5, 1.0)
         objective = _objective(training, training.data, as_rows(basis.expand(training.values)), scale)
-        if not len(alphas):
-            alphas = strengths(objective, None, None)[::2]
+        alphas = alphas if len(alphas) else strengths(objective, None, None)[::2]
         choice = RidgeChoice.among(objective, training.held, alphas, TOL, 1, MAX_STEPS, free if len(used) else None)
         scores = choice.best.scores
         posteriors = log_softmax(scores if scores.shape[1] > 1 else scores * [0.0, 1.0])
@@ -222,38 +221,64 @@ def _objective(training: Training, data: LabelledRows, columns: Rows, scale: Arr
     return replace(found, standard=found.standardised)
 
 
-def _selected(training: Training, terms: Terms, posteriors: Array) -> list[Array]:
-    """For each threshold the pairs of each fit, (fits, n_pairs), within the budget, the largest scores first."""
-    data, held = training.data, training.held
-    n_classes, counts = len(data.classes), np.bincount(held.rows, minlength=data.n_rows)
-    mean = np.zeros((data.n_rows, n_classes))
-    np.add.at(mean, held.rows, np.exp(posteriors))
-    mean /= np.maximum(counts, 1)[:, None]
-    weight = ((counts > 0) * data.weight_of(np.arange(data.n_rows)))[:, None]
-    residuals, variances = weight * (np.eye(n_classes)[data.codes] - mean), weight**2 * mean * (1 - mean)
-    if n_classes == 2:
-        residuals, variances = residuals[:, 1:], variances[:, 1:]
-    budget = min(MAX_PRODUCTS, MAX_PASS_WORK / (held.seen.size * residuals.shape[1]))
-    columns = terms.basis(np.zeros(0, np.int64))[0].expand(training.values)
-    found = [np.zeros((held.seen.shape[1], len(terms.pairs)), dtype=bool) for _ in MIN_PAIR_SCORES]
-    for fit, seen in enumerate(held.seen.T):
-        scores = terms.scores(columns[seen], residuals[seen], variances[seen])
-        order = np.argsort(-scores, kind="stable")
-        order = order[np.cumsum(terms.n_products[order]) <= budget]
-        for least, chosen in zip(MIN_PAIR_SCORES, found, strict=True):
-            chosen[fit, order[scores[order] >= least]] = True
-    return found
+@dataclass(frozen=True)
+class Evidence:
+    """What the additive model leaves of each row: residuals and variances of the scores of rows held out."""
+
+    columns: Array  #: the functions of all factors
+    residuals: Array
+    variances: Array
+
+    @classmethod
+    def of(cls, training: Training, terms: Terms, posteriors: Array) -> Evidence:
+        """From the posteriors of held-out rows."""
+        data, held = training.data, training.held
+        n_classes, counts = len(data.classes), np.bincount(held.rows, minlength=data.n_rows)
+        mean = np.zeros((data.n_rows, n_classes))
+        np.add.at(mean, held.rows, np.exp(posteriors))
+        mean /= np.maximum(counts, 1)[:, None]
+        weight = ((counts > 0) * data.weight_of(np.arange(data.n_rows)))[:, None]
+        residuals, variances = weight * (np.eye(n_classes)[data.codes] - mean), weight**2 * mean * (1 - mean)
+        scores = slice(1, None) if n_classes == 2 else slice(None)  # those of two classes are opposite
+        columns = terms.basis(np.zeros(0, np.int64))[0].expand(training.values)
+        return cls(columns, residuals[:, scores], variances[:, scores])
+
+    def chosen(self, terms: Terms, seen: Array, budget: float, least: float) -> Array:
+        """The pairs of each fit, (fits, n_pairs), by its training rows: the largest scores first."""
+        found = np.zeros((seen.shape[1], len(terms.pairs)), dtype=bool)
+        for fit, rows in enumerate(seen.T):
+            scores = terms.scores(self.columns[rows], self.residuals[rows], self.variances[rows])
+            order = np.argsort(-scores, kind="stable")
+            order = order[np.cumsum(terms.n_products[order]) <= budget]
+            found[fit, order[scores[order] >= least]] = True
+        return found
 
 
 def pairs_rule(training: Training) -> TunedRule:
-    """Ridge logistic regression on functions of bins and levels and on products of pairs of them."""
+    """Ridge logistic regression on functions of bins and levels and on products of pairs of them.
+
+    Pairs and strength are chosen by the first repeat of the splits.
+    """
     terms = Terms.of(training.data.rows, training.values)
-    n_fits = training.held.seen.shape[1]
-    additive = best = Candidate.of(training, terms, np.zeros(0), np.zeros((n_fits, len(terms.pairs)), dtype=bool))
+    search = replace(training, held=training.held.first_repeat)
+    none = np.zeros((search.held.seen.shape[1], len(terms.pairs)), dtype=bool)
+    best, least = Candidate.of(search, terms, np.zeros(0), none), np.inf
     # Interactions need at least about the strength of the additive model.
-    first = max(int(np.searchsorted(-additive.alphas, -additive.choice.best.alpha)) - 1, 0)
-    for chosen in _selected(training, terms, additive.posteriors):
-        if chosen.any():
-            found = Candidate.of(training, terms, additive.alphas[first:], chosen)
-            best = min(best, found, key=lambda candidate: candidate.loss)
+    alphas = best.alphas[max(int(np.argmax(best.alphas == best.choice.best.alpha)) - 1, 0) :]
+    evidence = Evidence.of(search, terms, best.posteriors)
+    work = search.held.seen.size * evidence.residuals.shape[1]
+    budget = min(MAX_PRODUCTS, MAX_PASS_WORK / work)
+    before = none
+    for threshold in MIN_PAIR_SCORES:
+        chosen = evidence.chosen(terms, search.held.seen, budget, threshold)
+        # Weaker pairs than those that do not help are tried only if there are no more: rules of many weak pairs.
+        is_exhausted = before is not none and least == np.inf and terms.n_products.sum() > budget
+        if not (is_exhausted or np.array_equal(chosen, before)):
+            found = Candidate.of(search, terms, alphas, chosen)
+            best, least = (found, threshold) if found.loss < best.loss else (best, least)
+        before = chosen
+    if search.held is not training.held:
+        chosen = evidence.chosen(terms, training.held.seen, budget, least)
+        last = int(np.argmax(best.alphas == best.choice.best.alpha))
+        best = Candidate.of(training, terms, best.alphas[max(last - 1, 0) : last + 1], chosen)
     return best.tuned(training)

@@ -29,6 +29,7 @@ class Training:
     whole: LabelledRows
     n_jobs: int | None
     order: Array | None = None  #: the codes of the classes from the lowest to the highest
+    best_loss: float = np.inf  #: the smallest held-out log-loss of the families that were fitted before
 
     @cached_property
     def values(self) -> Array:

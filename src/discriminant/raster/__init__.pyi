@@ -1,8 +1,10 @@
 """Everything public for images, and where it is defined."""
 
 from .accuracy import MapAccuracy, MapAssessment, assess_map, map_accuracy
+from .applicability import Applicability, ApplicabilityMap, area_of_applicability, map_applicability
 from .areas import Areas, open_areas
 from .bands import Band, bands_like, refuse_other_bands
+from .change import MapChange, map_change
 from .class_map import ClassMap, Legend, LegendEntry, class_pixels, legend_of_file, make_legend, read_class_map
 from .classify import MapOptions, classify_image
 from .design import DesignSize, SampleDesign, allocate, draw_design, sample_size
@@ -27,6 +29,8 @@ from .smoothing_choice import SmoothingChoice, choose_smoothing
 from .stratified import AreaAdjusted, area_adjusted_accuracy
 
 __all__ = [
+    "Applicability",
+    "ApplicabilityMap",
     "AreaAdjusted",
     "AreaGroups",
     "Areas",
@@ -44,6 +48,7 @@ __all__ = [
     "MacroClasses",
     "MapAccuracy",
     "MapAssessment",
+    "MapChange",
     "MapOptions",
     "MapRule",
     "Mask",
@@ -55,6 +60,7 @@ __all__ = [
     "allocate",
     "area_adjusted_accuracy",
     "area_groups",
+    "area_of_applicability",
     "assess_map",
     "bands_like",
     "choose_smoothing",
@@ -71,6 +77,8 @@ __all__ = [
     "load_samples",
     "make_legend",
     "map_accuracy",
+    "map_applicability",
+    "map_change",
     "open_areas",
     "open_image",
     "read_class_map",

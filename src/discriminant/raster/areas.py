@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..data import is_missing
 from ..errors import ColumnError, InputError, LabelError, Setting
-from ..files import whole_file
+from ..files import whole_files
 from ..results import Finding, listed, plain, quoted, suggestion
 from .area_pixels import MAX_NAMED_AREAS, AreaPixels, area_finding, each_pixel_once, named_areas
 from .coordinates import MAX_DEGREES, apply_affine, as_crs, same_crs, transform_points, transform_shapes
@@ -31,7 +31,13 @@ _POINTS, _POLYGONS = ("Point", "MultiPoint"), ("Polygon", "MultiPolygon")
 _LINES = ("LineString", "MultiLineString", "LinearRing")
 _COLLECTION = "GeometryCollection"
 _MULTIPLE = ("MultiPoint", "MultiPolygon", "MultiLineString", _COLLECTION)
-_DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
+_DRIVERS: Final = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
+#: Formats for points, which the others read, too; a Shapefile has several files, .prj only with a coordinate system.
+_POINT_DRIVERS: Final = {".shp": "ESRI Shapefile", ".kml": "LIBKML", ".csv": "CSV"}
+_SHAPEFILE_PARTS: Final = (".shx", ".dbf", ".cpg", ".prj")
+#: The names of columns of coordinates in a CSV file.
+_CSV_COORDINATES: Final = {"X_POSSIBLE_NAMES": "x,lon,longitude", "Y_POSSIBLE_NAMES": "y,lat,latitude"}
+WGS84: Final = "EPSG:4326"
 #: A large polygon is rasterised in strips of at most about this many pixels, to bound memory.
 MAX_STRIP_PIXELS: Final = 1 << 22
 
@@ -265,13 +271,20 @@ def _point_pixels(shapes: Array, size: tuple[int, int]) -> tuple[Array, Array, A
 
 
 def fields_by_layer(path: str) -> dict[str, list[str]]:
-    """The fields of each layer with shapes."""
-    pyogrio, name = extra("pyogrio"), repr(Path(path).name)
+    """The fields of each layer with shapes; a CSV file has shapes if it has coordinates."""
+    pyogrio, opening = extra("pyogrio"), _opening(path)
     with _readable(path):
-        layers = [str(one) for one, kind in pyogrio.list_layers(path) if kind is not None]
+        layers = [str(one) for one, kind in pyogrio.list_layers(path) if kind is not None or opening]
         if not layers:
-            raise InputError(f"{name} has no layer with shapes. Give the file with the areas.")
-        return {layer: [str(field) for field in pyogrio.read_info(path, layer=layer)["fields"]] for layer in layers}
+            raise InputError(f"{Path(path).name!r} has no layer with shapes. Give the file with the areas.")
+        return {
+            one: [str(field) for field in pyogrio.read_info(path, layer=one, **opening)["fields"]] for one in layers
+        }
+
+
+def _opening(path: str) -> dict[str, str]:
+    """The options of reading a file."""
+    return _CSV_COORDINATES if path.lower().endswith(".csv") else {}
 
 
 @contextmanager
@@ -289,15 +302,15 @@ def _readable(path: str) -> Iterator[None]:
 
 def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: str | CRS | None) -> Areas:
     pyogrio, shapely = extra("pyogrio"), extra("shapely")
-    name, known = repr(Path(path).name), fields_by_layer(path)
+    name, known, opening = repr(Path(path).name), fields_by_layer(path), _opening(path)
     layer = _chosen(name, "layer", layer, list(known), InputError)
     with _readable(path):
-        if pyogrio.read_info(path, layer=layer)["features"] == 0:
+        if pyogrio.read_info(path, layer=layer, **opening)["features"] == 0:
             raise InputError(f"{name} has no areas. Draw areas and save them.")
         if not known[layer]:
             raise ColumnError(f"{name} has no fields. Add a field with the class of each area.")
         field = _chosen(name, "class_field", class_field, known[layer], ColumnError)
-        meta, ids, wkb, values = pyogrio.raw.read(path, layer=layer, columns=[field], return_fids=True)
+        meta, ids, wkb, values = pyogrio.raw.read(path, layer=layer, columns=[field], return_fids=True, **opening)
     try:
         geometries = shapely.from_wkb(wkb)
     except shapely.errors.ShapelyError as error:
@@ -387,25 +400,34 @@ def spelling(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def shapes_driver(path: str | os.PathLike[str]) -> str:
-    """The driver that writes shapes to a file of this name; an error for other endings."""
-    target = Path(path)
-    if target.suffix.lower() not in _DRIVERS:
-        raise InputError(f"Cannot write shapes to {target.name!r}. Give a name that ends in {' or '.join(_DRIVERS)}.")
-    return _DRIVERS[target.suffix.lower()]
+def shapes_driver(path: str | os.PathLike[str], points: bool = False) -> str:
+    """The driver that writes shapes, or points only, to a file of this name; an error for other endings."""
+    target, drivers = Path(path), _DRIVERS | (_POINT_DRIVERS if points else {})
+    if target.suffix.lower() not in drivers:
+        raise InputError(f"Cannot write shapes to {target.name!r}. Give a name that ends in {' or '.join(drivers)}.")
+    return drivers[target.suffix.lower()]
 
 
 def write_shapes(
     path: str | os.PathLike[str], shapes: Array, fields: Mapping[str, Array], crs: str | None, kind: str = "Unknown"
 ) -> None:
-    """Write shapes with their fields to a file."""
-    driver, form = shapes_driver(path), {"geometry_type": kind, "crs": crs, "layer": Path(path).stem}
-    with whole_file(path) as part, warnings.catch_warnings():
+    """Write shapes with their fields to a file; KML has longitudes and latitudes, CSV the columns x and y."""
+    driver, shapely = shapes_driver(path, kind == "Point"), extra("shapely")
+    if driver == "LIBKML":
+        own = as_crs(crs, repr(Path(path).name))
+        if own is None:
+            raise InputError("KML has longitudes and latitudes, but the map has no coordinate system. Write a .gpkg.")
+        shapes, crs = transform_shapes(shapes, lambda xy: transform_points(own, as_crs(WGS84, ""), xy)), WGS84
+    geometry = None if driver == "CSV" else shapely.to_wkb(shapes)
+    if driver == "CSV":
+        fields = {**fields, **dict(zip("xy", shapely.get_coordinates(shapes).T, strict=True))}
+    form = {"geometry_type": None if driver == "CSV" else kind, "crs": crs, "layer": Path(path).stem}
+    companions = _SHAPEFILE_PARTS[: None if crs else -1] if driver == "ESRI Shapefile" else ()
+    targets = [Path(path), *(Path(path).with_suffix(ending) for ending in companions)]
+    with whole_files(targets) as parts, warnings.catch_warnings():
         # pyogrio warns about shapes without a coordinate system, such as those of an image without georeference.
         warnings.simplefilter("ignore", UserWarning)
-        extra("pyogrio").raw.write(
-            str(part), extra("shapely").to_wkb(shapes), list(fields.values()), list(fields), driver=driver, **form
-        )
+        extra("pyogrio").raw.write(str(parts[0]), geometry, list(fields.values()), list(fields), driver=driver, **form)
 
 
 def open_areas(

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import ColumnError, InputError, Setting
+import numpy as np
+
+from ..arrays import Array
+from ..errors import ColumnError, InputError, Message, Setting
 from ..results import Finding, listed
 
 if TYPE_CHECKING:
     from .image import Image
 
 
+#: Embeddings have 64 bands or more; the lengths of their pixels vary by rounding to 8 bits only.
+MIN_EMBEDDING_BANDS: Final = 32
+MAX_LENGTH_VARIATION: Final = 0.02
+MAX_TESTED_PIXELS: Final = 10_000
 #: Number of bands listed in a message.
 MAX_NAMED_BANDS: Final = 20
 
@@ -68,6 +75,21 @@ def stored_bands(values: Sequence[dict[str, Any]], source: str) -> tuple[Band, .
     if not bands or any(_field_types(band) != _field_types(Band("", "")) for band in bands):
         raise InputError(f"{source} does not describe the bands of its images. It may be damaged: write it again.")
     return bands
+
+
+def embedding_findings(values: Array) -> tuple[Finding, ...]:
+    """A note if pixels, shape (n, bands), are vectors of one length in many bands, such as those of a neural network.
+
+    Quantised embeddings store ``v`` or the square root of ``|v|`` with the sign of ``v``, so both lengths are tested.
+    """
+    if values.shape[1] < MIN_EMBEDDING_BANDS or not len(values):
+        return ()
+    squares = np.square(values[:: 1 + len(values) // MAX_TESTED_PIXELS].astype(np.float64))
+    lengths = (np.sqrt((squares**power).sum(axis=1)) for power in (1, 2))
+    if not any(length.std() <= MAX_LENGTH_VARIATION * length.mean() for length in lengths):
+        return ()
+    words = f"The pixels are vectors of one length in {values.shape[1]} bands (an embedding). Logistic regression is "
+    return (Finding("note", "embedding", None, Message(words, "recommended: ", Setting("model", "logistic"), ".")),)
 
 
 def _field_types(band: Band) -> dict[str, type]:

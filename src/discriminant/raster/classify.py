@@ -65,6 +65,8 @@ class MapOptions:
         Colours by class, written ``#RRGGBB``.
     overviews : bool, default=False
         Add overviews to the files, for fast display of large maps.
+    cog : bool, default=False
+        Write cloud-optimised GeoTIFF files (COG), which have overviews.
     overwrite : bool, default=False
         Replace existing files.
     training : dict, optional
@@ -94,6 +96,7 @@ class MapOptions:
     probability_type: str = "percent"
     colours: Mapping[Any, str] | None = None
     overviews: bool = False
+    cog: bool = False
     overwrite: bool = False
     training: Mapping[str, Any] | None = None
     subclass_map: str | os.PathLike[str] | None = None
@@ -193,11 +196,11 @@ def _rasters(
     paths: Sequence[Path], rendered: PixelMap, image: Image, tags: Mapping[str, str], options: MapOptions
 ) -> list[RasterFile]:
     """The files of the class map, of subclasses and of the probabilities."""
-    grid, legends = _grid(image), [rendered.legend, *[rendered.subclass_legend] * (options.subclass_map is not None)]
+    grid, legends = grid_of(image), [rendered.legend, *[rendered.subclass_legend] * (options.subclass_map is not None)]
     rasters = [
         RasterFile(
             path, grid, legend.dtype, legend.nodata, ("class",), {**tags, **legend.tags()}, legend.colour_table,
-            options.overviews,
+            options.overviews, cog=options.cog,
         )
         for path, legend in zip(paths, legends, strict=False)
     ]  # fmt: skip
@@ -205,11 +208,15 @@ def _rasters(
     by_class = tuple(f"probability of {label}" for label in rendered.model.classes_.tolist())
     bands = [("highest probability",)] * bool(options.probability) + [by_class] * bool(options.probabilities)
     for path, names in zip(paths[len(legends) :], bands, strict=True):
-        rasters.append(RasterFile(path, grid, dtype, nodata, names, tags, overviews=options.overviews, smooth=True))
+        rasters.append(
+            RasterFile(
+                path, grid, dtype, nodata, names, tags, overviews=options.overviews, smooth=True, cog=options.cog
+            )
+        )
     return rasters
 
 
-def _grid(image: Image) -> dict[str, Any]:
+def grid_of(image: Image) -> dict[str, Any]:
     """Size and georeference of an image, as arguments of rasterio."""
     height, width = image.shape
     if image.control_points:

@@ -20,7 +20,7 @@ from ..errors import ParameterError, Setting
 from ..results import Result, aligned, percent, plain, records_of, shortened, shown
 from .areas import write_shapes
 from .class_map import counts_by_window, labels_of_codes, no_classes_error
-from .coordinates import apply_affine
+from .coordinates import apply_affine, as_crs
 from .files import extra
 from .image import Image, Paths, opened
 
@@ -65,15 +65,22 @@ class SampleDesign(Result):
     coordinates: Array
     crs: str | None
 
+    @property
+    def crs_code(self) -> str | None:
+        """The coordinate system as a code, such as "EPSG:32632", or as WKT."""
+        crs = as_crs(self.crs, "The map")
+        return None if crs is None else crs.to_string()
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the points to a GeoPackage or GeoJSON file with an empty field ``reference`` for their class.
+        """Write the points to a file with an empty field ``reference`` for their class.
 
         An existing file is replaced; after an error it is left unchanged.
 
         Parameters
         ----------
         path : path
-            Output file (``.gpkg`` or ``.geojson``).
+            Output file: GeoPackage (``.gpkg``), GeoJSON, Shapefile (``.shp``), KML (longitudes and latitudes) or CSV
+            (columns x and y in the coordinate system of the map).
         """
         points = extra("shapely").points(self.coordinates)
         fields = {"id": np.arange(1, len(points) + 1), "reference": np.full(len(points), None, dtype=object)}

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arrays import Array
+from ..data import check_choice
 from ..dependencies import optional_module
 from ..errors import DtypeError, InputError
 
 if TYPE_CHECKING:
+    from affine import Affine
+    from rasterio.crs import CRS
     from rasterio.io import DatasetReader
     from rasterio.windows import Window
 
@@ -28,6 +31,10 @@ ALPHA_DESCRIPTIONS: Final = re.compile("alpha|mask|transparen|opacity", re.IGNOR
 #: transparency if at least this share of its nonzero values, in this many blocks, equals their maximum (opaque).
 MIN_OPAQUE_SHARE: Final = 0.75
 N_ALPHA_BLOCKS: Final = 64
+#: Coordinates are exact to this part of a pixel, so that pixels do not depend on the window that is read.
+WARP_TOLERANCE: Final = 1e-9
+#: Methods for files on other grids.
+RESAMPLING: Final = ("auto", "nearest", "bilinear", "cubic", "average")
 #: Warning filters are shared by all threads, so only one thread at a time opens files with a filter changed.
 _opening = threading.Lock()
 
@@ -80,7 +87,8 @@ class SourceFile:
 
 def _has_values(values: Array, nodata: tuple[float | None, ...]) -> Array:
     """Where every band is finite and differs from its nodata value."""
-    valid = np.asarray(np.isfinite(values).all(axis=0))
+    is_real = values.dtype.kind == "f"
+    valid = np.asarray(np.isfinite(values).all(axis=0) if is_real else np.ones(values.shape[1:], dtype=bool))
     for band, value in zip(values, nodata, strict=True):
         if value is not None and np.isfinite(value):
             valid &= band != (value if band.dtype.kind == "f" or value % 1 else int(value))
@@ -99,10 +107,13 @@ def _read_errors(path: str, window: Window | None) -> Iterator[None]:
 
 
 class ImageFiles:
-    """Files that many threads read, each thread through its own handles."""
+    """Files that many threads read, each thread through its own handles.
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self.paths = tuple(paths)
+    With ``resample``, files on other grids are resampled to ``grid`` or to that of the file with the smallest pixels.
+    """
+
+    def __init__(self, paths: Sequence[str], resample: str | None = None, grid: Grid | None = None) -> None:
+        self.paths, self._resample, self._grid = tuple(paths), resample, grid
         self.handles: list[DatasetReader] = []
         self._own = threading.local()
         self._closed = False
@@ -112,7 +123,12 @@ class ImageFiles:
         if self._closed:
             raise InputError(f"The image {label_of(self.paths)} is closed. Open it again with open_image.")
         if not hasattr(self._own, "datasets"):
-            self._own.datasets = [_open_dataset(path, self.handles) for path in self.paths]
+            datasets = [_open_dataset(path, self.handles) for path in self.paths]
+            if self._resample is not None:
+                finest = min(datasets, key=lambda one: abs(one.transform.determinant))
+                grid = self._grid or Grid.of(finest)
+                datasets = [grid.resampled(one, self._resample, self.handles) for one in datasets]
+            self._own.datasets = datasets
         return self._own.datasets
 
     def close(self) -> None:
@@ -144,6 +160,58 @@ def _open_dataset(path: str, handles: list[DatasetReader]) -> DatasetReader:
         raise InputError(f"Cannot open {path!r} as an image: {reason}. Give a valid GeoTIFF, PNG or JPEG.") from error
     handles.append(dataset)
     return dataset
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The size and georeference of an image, to which other files are resampled."""
+
+    name: str
+    shape: tuple[int, int]
+    crs: CRS | None
+    transform: Affine
+
+    @classmethod
+    def of(cls, dataset: DatasetReader) -> Grid:
+        return cls(dataset.name, tuple(dataset.shape), dataset.crs, dataset.transform)
+
+    def resampled(self, dataset: DatasetReader, method: str, handles: list[DatasetReader]) -> DatasetReader:
+        """A dataset on this grid; ``auto`` is bilinear, and nearest for a band with a colour table."""
+        precision = 1e-6 * max(map(abs, dataset.res))
+        is_near = dataset.transform.almost_equals(self.transform, precision=precision)
+        if is_near and tuple(dataset.shape) == self.shape and dataset.crs == self.crs:
+            return dataset
+        self._refuse_uncovered(dataset)
+        palette = dataset.colorinterp[0].name == "palette"
+        own = ("nearest" if palette else "bilinear") if method == "auto" else method
+        vrt: DatasetReader = extra("rasterio.vrt").WarpedVRT(
+            dataset, crs=self.crs, transform=self.transform, height=self.shape[0], width=self.shape[1],
+            resampling=extra("rasterio.enums").Resampling[own], tolerance=WARP_TOLERANCE,
+        )  # fmt: skip
+        handles.append(vrt)
+        return vrt
+
+    def _refuse_uncovered(self, dataset: DatasetReader) -> None:
+        """Raise an error unless a dataset covers this grid, up to one of its pixels."""
+        if dataset.crs is None or self.crs is None:
+            raise InputError(
+                f"{dataset.name!r} or {self.name!r} has no coordinate system, so they cannot be resampled to one grid. "
+                "Georeference them first."
+            )
+        bounds = extra("rasterio.transform").array_bounds(*self.shape, self.transform)
+        if dataset.crs != self.crs:
+            bounds = extra("rasterio.warp").transform_bounds(self.crs, dataset.crs, *bounds)
+        x, y = (abs(side) for side in dataset.res)
+        left, bottom, right, top = dataset.bounds
+        if left - x > bounds[0] or bottom - y > bounds[1] or right + x < bounds[2] or top + y < bounds[3]:
+            words = f"{dataset.name!r} does not cover {self.name!r}, to whose grid it is resampled."
+            raise InputError(f"{words} Give files of one scene.")
+
+
+def check_resampling(method: str | None) -> None:
+    """Raise an error for an unknown method."""
+    if method is not None:
+        check_choice("resample", method, RESAMPLING)
 
 
 def check_file(path: str) -> None:

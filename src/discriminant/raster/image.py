@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -17,10 +17,20 @@ import numpy as np
 from ..arrays import Array
 from ..data import check_integer
 from ..errors import ColumnError, InputError, Message, Setting
+from ..files import paths_of
 from ..results import Finding, listed, suggestion
 from .bands import MAX_NAMED_BANDS, Band
 from .coordinates import MAX_DEGREES, apply_affine, as_crs
-from .files import BandPlace, ImageFiles, band_places, extra, label_of, refuse_other_grid, source_files
+from .files import (
+    BandPlace,
+    ImageFiles,
+    band_places,
+    check_resampling,
+    extra,
+    label_of,
+    refuse_other_grid,
+    source_files,
+)
 from .masks import Mask, OpenMask
 
 if TYPE_CHECKING:
@@ -34,11 +44,48 @@ Bands = str | Sequence[int | str]
 
 #: Colour interpretations that name the bands of a photograph.
 _COLOURS = ("red", "green", "blue")
+#: Endings of the names of images.
+IMAGE_ENDINGS: Final = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".img", ".vrt", ".jp2")
 _BAND_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 #: A run of equal pixels from a corner over this share of the upper or lower edge is reported as a possible fill value.
 MIN_FILLED_SHARE: Final = 0.25
 #: Narrower images are not checked for fill values.
 MIN_CHECKED_WIDTH: Final = 16
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the values of an image are read, see `open_image`.
+
+    Parameters
+    ----------
+    nodata : float, optional
+        The nodata value of every band, instead of those declared in the files.
+    mask : Mask, optional
+        Pixels that are left out, such as clouds.
+    resample : str, optional
+        The method by which files on other grids are resampled.
+
+    See Also
+    --------
+    open_image : Has the same parameters.
+
+    Examples
+    --------
+    >>> from discriminant.raster.image import Reading
+    >>> Reading(nodata=0).resample is None
+    True
+    """
+
+    nodata: float | None = None
+    mask: Mask | None = None
+    resample: str | None = None
+
+    def __post_init__(self) -> None:
+        check_resampling(self.resample)
+
+
+READ_AS_DECLARED: Final = Reading()
 
 
 class Image:
@@ -56,10 +103,8 @@ class Image:
         The coordinate system, if the file has none or a wrong one.
     painted : bool, default=False
         Whether every band marked as alpha is transparency, as in painted pictures; otherwise its values are checked.
-    nodata : float, optional
-        The nodata value of every band, instead of those declared in the files.
-    mask : Mask, optional
-        Pixels that are left out, such as clouds.
+    reading : Reading, optional
+        Nodata value, mask and resampling.
 
     Attributes
     ----------
@@ -121,16 +166,16 @@ class Image:
         bands: Bands | None = None,
         crs: str | CRS | None = None,
         painted: bool = False,
-        nodata: float | None = None,
-        mask: Mask | None = None,
+        reading: Reading = READ_AS_DECLARED,
     ) -> None:
         self.paths = tuple(paths)
-        self._given_nodata = nodata
-        self._files = ImageFiles(paths)
+        self._given_nodata, mask = reading.nodata, reading.mask
+        self._files = ImageFiles(paths, reading.resample)
         self._mask: OpenMask | None = None
         try:
             datasets = self._files.datasets()
-            self._mask = None if mask is None else OpenMask(mask, self.paths[0], datasets[0])
+            if mask is not None:
+                self._mask = OpenMask(mask, self.paths[0], datasets[0], reading.resample is not None)
             self._describe(datasets, painted)
             self._locate(datasets[0], crs)
             self._choose(None if bands is None else self._numbers(bands))
@@ -407,13 +452,14 @@ def open_image(
     crs: str | CRS | None = None,
     nodata: float | None = None,
     mask: Mask | None = None,
+    resample: str | None = None,
 ) -> Image:
     """Open an image in one file, or in several files on the same grid whose bands are stacked in order.
 
     Parameters
     ----------
     paths : path or list of paths
-        GeoTIFF, PNG, JPEG, or any other format that GDAL reads.
+        GeoTIFF, PNG, JPEG, or any other format that GDAL reads; or a folder, whose images are stacked by name.
     bands : str or list, optional
         The bands to read, by number (from 1) or name: ``[1, 2, 4]``, ``"1-3,near infrared"``. Default: all bands but
         transparency. GDAL marks the fourth band of 8-bit images as alpha by default, so a band marked as alpha is read
@@ -425,6 +471,10 @@ def open_image(
         not read as a measurement.
     mask : Mask, optional
         Another raster on the same grid that marks pixels to leave out, such as clouds.
+    resample : {"auto", "nearest", "bilinear", "cubic", "average"}, optional
+        Resample files on other grids, such as bands of 20 m, to the grid of the file with the smallest pixels. ``auto``
+        is bilinear, and nearest for a band with a colour table. A mask on another grid has its nearest value. Default:
+        files on other grids raise an error.
 
     Returns
     -------
@@ -451,9 +501,14 @@ def open_image(
     (('red', 'infrared'), (2, 4, 5), 19)
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if len(several) == 1 and os.path.isdir(several[0]):
+        folder = several[0]
+        several = [path for path in paths_of(folder) if Path(path).suffix.lower() in IMAGE_ENDINGS]
+        if not several:
+            raise InputError(f"The folder {os.fspath(folder)!r} has no images. Give a folder with an image per band.")
     if not several:
         raise InputError("open_image needs at least one file, got an empty list. Give the path of an image.")
-    return Image([os.fspath(path) for path in several], bands, crs, nodata=nodata, mask=mask)
+    return Image([os.fspath(path) for path in several], bands, crs, reading=Reading(nodata, mask, resample))
 
 
 def opened(image: Image | Paths) -> AbstractContextManager[Image]:

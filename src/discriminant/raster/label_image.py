@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,14 @@ import numpy as np
 
 from ..arrays import Array
 from ..data import label_array
+from ..engine import parallel_map
 from ..errors import InputError, LabelError, ParameterError
 from ..results import Finding, listed, plain
 from .area_pixels import AreaPixels, area_finding, touching_areas
 from .class_map import Legend, written_legend
 from .coordinates import apply_affine, as_crs, same_crs, transform_points
 from .files import extra
-from .image import Image
+from .image import IMAGE_ENDINGS, Image
 
 if TYPE_CHECKING:
     from rasterio.crs import CRS
@@ -28,10 +30,13 @@ if TYPE_CHECKING:
 #: Reads the values of a window, and where they are valid.
 Reader = Callable[["Window"], tuple[Array, Array]]
 
-_IMAGE_ENDINGS = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".img", ".vrt", ".jp2")
-
 #: Formats of painting programs, which number the colours of a palette arbitrarily.
 _PAINTED = (".png", ".gif", ".bmp")
+
+#: Images with more painted pixels are sampled: this number of each class trains any linear or quadratic model, and
+#: single pixels can be held out by their distance.
+MAX_PAINTED_PIXELS: Final = 1_000_000
+MAX_SAMPLED_PIXELS: Final = 2_000
 
 #: More values or colours are shades of a photograph, of soft edges or of lossy compression, not classes.
 MAX_CLASSES: Final = 65_535
@@ -99,10 +104,14 @@ class LabelImage:
         Returns
         -------
         AreaPixels
-            Painted pixels; touching pixels of a class are one area.
+            Painted pixels; touching pixels of a class are one area. If more than a million pixels are painted, a random
+            sample of at most 2,000 pixels of each class, each an area of its own.
         """
         parts = []
         with self.marked(image) as (read, notes):
+            counts = parallel_map(lambda window: _counted(*read(window)), list(image.windows()))
+            if sum(n for own in counts for n in own.values()) > MAX_PAINTED_PIXELS:
+                return self._sampled(image, read, counts, notes)
             for window in image.windows():
                 values, valid = read(window)
                 rows, columns = np.nonzero(valid)
@@ -116,6 +125,39 @@ class LabelImage:
         _, first = np.unique(area, return_index=True)
         labels = self.classes_of(values)[first]
         return AreaPixels(rows, columns, area, np.arange(1, len(first) + 1), labels, tuple(notes))
+
+    def _sampled(
+        self, image: Image, read: Reader, counts: Sequence[Mapping[Any, int]], notes: Sequence[Finding]
+    ) -> AreaPixels:
+        """A random sample of the painted pixels of each class; ``counts`` are those of each value by window."""
+        totals: Counter[Any] = Counter()
+        for own in counts:
+            totals.update(own)
+        rng, drawn = np.random.default_rng(0), {}
+        for value in sorted(totals):
+            drawn[value] = np.sort(rng.choice(totals[value], min(totals[value], MAX_SAMPLED_PIXELS), replace=False))
+        ends = {value: np.cumsum([own.get(value, 0) for own in counts]) for value in drawn}
+
+        def located(task: tuple[int, Window]) -> list[tuple[Array, Array, Array]]:
+            number, window = task
+            values, valid = read(window)
+            found = []
+            for value, own in counts[number].items():
+                stop = ends[value][number]
+                chosen = drawn[value][slice(*np.searchsorted(drawn[value], (stop - own, stop)))] - (stop - own)
+                pixel = np.flatnonzero(valid & (values == value))[chosen]
+                rows, columns = np.divmod(pixel, window.width)
+                found.append((rows + window.row_off, columns + window.col_off, np.full(len(pixel), value)))
+            return found
+
+        parts = [part for own in parallel_map(located, list(enumerate(image.windows()))) for part in own]
+        rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((columns, rows))
+        n, size = len(order), f"{totals.total():,} pixels"
+        words = f"{self.source} labels {size}: a random sample of at most {MAX_SAMPLED_PIXELS:,} of each class is used."
+        findings = (*notes, area_finding("note", "label-sample", words))
+        labels = self.classes_of(values[order])
+        return AreaPixels(rows[order], columns[order], np.arange(n), np.arange(1, n + 1), labels, findings)
 
     @contextmanager
     def marked(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
@@ -198,6 +240,17 @@ class LabelImage:
         return label_array([str(label) for label in classes] if self.names else classes)[code]
 
 
+def _counted(values: Array, valid: Array) -> dict[Any, int]:
+    """The number of pixels of each painted value in a window."""
+    own = values[valid]
+    if own.dtype in (np.uint8, np.uint16):
+        counts = np.bincount(own)
+        codes = np.flatnonzero(counts)
+        return dict(zip(codes.tolist(), counts[codes].tolist(), strict=True))
+    codes, counts = np.unique(own, return_counts=True)
+    return dict(zip(codes.tolist(), counts.tolist(), strict=True))
+
+
 def _at_centres(read_own: Reader, own: Image, crs: CRS | None, image: Image) -> Reader:
     """Reads labels on the grid of the image: each pixel has the label at its centre.
 
@@ -227,7 +280,7 @@ def _at_centres(read_own: Reader, own: Image, crs: CRS | None, image: Image) -> 
 
 def is_image_name(path: str) -> bool:
     """Whether a file name ends like that of an image."""
-    return Path(path).suffix.lower() in _IMAGE_ENDINGS
+    return Path(path).suffix.lower() in IMAGE_ENDINGS
 
 
 def no_labels_error(source: str, image: Image) -> InputError:

@@ -14,8 +14,10 @@ from ..arrays import Array
 from ..data import label_array
 from ..errors import InputError, ParameterError, Setting
 from ..results import plain, shown
+from .areas import Areas
 from .class_map import Legend, make_legend
 from .files import check_file
+from .label_image import LabelImage
 
 _DELIMITERS: Final = ",;\t"
 
@@ -79,6 +81,39 @@ class MacroClasses:
         if len({type(label) for label in merged}) > 1:
             merged = [str(label) for label in merged]
         return label_array(merged)
+
+    def names(self, names: Mapping[int, Hashable]) -> dict[int, Any]:
+        """The macro-class of each code of a map.
+
+        Parameters
+        ----------
+        names : dict
+            The class of each code.
+
+        Returns
+        -------
+        dict
+        """
+        return dict(zip(names, self.labels(list(names.values())).tolist(), strict=True))
+
+    def reference(self, areas: Areas | LabelImage) -> Areas:
+        """Reference areas with their macro-classes.
+
+        Parameters
+        ----------
+        areas : Areas
+            Polygons or points; an image of classes raises an error.
+
+        Returns
+        -------
+        Areas
+        """
+        if isinstance(areas, LabelImage):
+            raise InputError(
+                f"{areas.source} is an image of classes, whose values are merged by their names: give the same name to "
+                "several values with ", Setting("names"), ".",
+            )  # fmt: skip
+        return replace(areas, labels=self.labels(areas.labels.tolist()))
 
     def legend(self, subclasses: Legend, colours: Mapping[Any, str] | None = None) -> tuple[Legend, Array]:
         """The legend of a map of macro-classes, and its code for each code of the map of subclasses.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, ParameterError, Setting
-from .files import ImageFiles, label_of, refuse_other_grid
+from .files import Grid, ImageFiles, label_of, refuse_other_grid
 
 if TYPE_CHECKING:
     from rasterio.io import DatasetReader
@@ -74,9 +74,9 @@ class Mask:
 class OpenMask:
     """A mask whose file is open."""
 
-    def __init__(self, mask: Mask, image: str, first: DatasetReader) -> None:
+    def __init__(self, mask: Mask, image: str, first: DatasetReader, resample: bool = False) -> None:
         path = os.fspath(mask.path)
-        self._files = ImageFiles([path])
+        self._files = ImageFiles([path], *(("nearest", Grid.of(first)) if resample else ()))
         try:
             [dataset] = self._files.datasets()
             refuse_other_grid(image, first, path, dataset)

@@ -18,7 +18,7 @@ from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
 from ..engine import in_order
 from ..errors import LabelError, ParameterError, Setting
-from ..estimators.base import RuleClassifier, fit_in_groups
+from ..estimators.base import PosteriorClassifier, RuleClassifier, fit_in_groups
 from ..estimators.registry import known_name, new_model
 from ..estimators.regularised import RegularizedDiscriminantAnalysis
 from ..kernels import pixels as kernels
@@ -33,7 +33,7 @@ from .class_map import Legend, make_legend
 from .groups import AreaGroups, area_groups, class_counts
 from .macro import MacroClasses
 from .samples import Samples
-from .smoothing import Smoothing
+from .smoothing import WHOLE, Smoothing
 
 #: Computes codes (n,) from pixels (bands, n) and where they are valid (n,).
 Scorer = Callable[[Array, Array], Array]
@@ -206,30 +206,57 @@ def pixel_classifier(
 
 def _scorer(model: Classifier, legend: Legend, decision: Decision | None) -> Scorer:
     """Computes codes by a kernel if the model predicts by a linear or quadratic rule, else by its predictions."""
-    rule: Any = None
-    if decision is None and isinstance(model, RuleClassifier) and type(model).predict is RuleClassifier.predict:
-        rule = model.rule_
-    if isinstance(rule, LinearRule):
-        return _by_kernel(kernels.linear_codes, legend, rule.centre, rule.coef, rule.constants)
-    if isinstance(rule, DiagonalRule):
-        spheres = np.stack([np.diag(1 / np.sqrt(variances)) for variances in rule.variances])
-        rule = QuadraticRule(np.zeros(rule.means.shape[1]), rule.means, spheres, rule.constants)
-    if isinstance(rule, QuadraticRule):
-        offsets = np.einsum("kj,kjr->kr", rule.offsets, rule.spheres)
-        return _by_kernel(kernels.quadratic_codes, legend, rule.centre, offsets, rule.spheres, rule.constants)
+    is_rule = isinstance(model, RuleClassifier) and type(model).predict is RuleClassifier.predict
+    form, arrays = _rule_arrays(model) if decision is None and is_rule else ("", ())
+    if arrays:
+        kernel = kernels.linear_codes if form == "linear" else kernels.quadratic_codes
+        codes, nodata = legend.codes, np.dtype(legend.dtype).type(legend.nodata)
+
+        def score(pixels: Array, valid: Array) -> Array:
+            out = np.empty(len(valid), dtype=legend.dtype)
+            kernel(pixels, valid, *arrays, codes, nodata, out)
+            return out
+
+        return score
     if decision is None:
         return _by_prediction(model.predict, legend)
     return _by_prediction(lambda rows: decision.decide(posterior(model, rows)), legend)
 
 
-def _by_kernel(kernel: Callable[..., None], legend: Legend, *rule: Array) -> Scorer:
-    arrays = [np.ascontiguousarray(part, dtype=np.float64) for part in rule]
-    codes, nodata = legend.codes, np.dtype(legend.dtype).type(legend.nodata)
+def _rule_arrays(model: Classifier) -> tuple[str, tuple[Array, ...]]:
+    """The form of a model's rule, linear or quadratic, and the arrays of its kernel; no arrays for other rules."""
+    rule: Any = getattr(model, "rule_", None)
+    parts: tuple[Array, ...]
+    if isinstance(rule, DiagonalRule):
+        spheres = np.stack([np.diag(1 / np.sqrt(variances)) for variances in rule.variances])
+        rule = QuadraticRule(np.zeros(rule.means.shape[1]), rule.means, spheres, rule.constants)
+    if isinstance(rule, LinearRule):
+        form, parts = "linear", (rule.centre, rule.coef, rule.constants)
+    elif isinstance(rule, QuadraticRule):
+        offsets = np.einsum("kj,kjr->kr", rule.offsets, rule.spheres)
+        form, parts = "quadratic", (rule.centre, offsets, rule.spheres, rule.constants)
+    else:
+        return "", ()
+    return form, tuple(np.ascontiguousarray(part, dtype=np.float64) for part in parts)
+
+
+def share_scorer(model: Classifier) -> Scorer:
+    """Computes the probability of each class times 65,535, shape (K, n); 0 for pixels without a value."""
+    is_softmax = (
+        isinstance(model, PosteriorClassifier) and type(model).predict_proba is PosteriorClassifier.predict_proba
+    )
+    form, arrays = _rule_arrays(model) if is_softmax else ("", ())
+    kernel = kernels.linear_shares if form == "linear" else kernels.quadratic_shares
 
     def score(pixels: Array, valid: Array) -> Array:
-        out = np.empty(len(valid), dtype=legend.dtype)
-        kernel(pixels, valid, *arrays, codes, nodata, out)
-        return out
+        shares = np.zeros((len(model.classes_), len(valid)), dtype=np.uint16)
+        if arrays:
+            kernel(pixels, valid, *arrays, shares)
+            return shares
+        for rows, where in valued_rows(pixels, valid):
+            found = np.asarray(model.predict_proba(rows))  # type: ignore[attr-defined]
+            shares[:, where] = np.rint(WHOLE * found.T)
+        return shares
 
     return score
 

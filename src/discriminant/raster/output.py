@@ -35,7 +35,7 @@ class RasterFile:
     """A GeoTIFF to be written.
 
     ``grid`` has its height, width, crs and transform. ``smooth`` allows overviews to average values, which codes of
-    classes must not be.
+    classes must not be. ``cog``: write a cloud-optimised GeoTIFF.
     """
 
     path: Path
@@ -47,6 +47,7 @@ class RasterFile:
     colours: Mapping[int, tuple[int, int, int, int]] | None = None
     overviews: bool = False
     smooth: bool = False
+    cog: bool = False
 
     @property
     def pixel_bytes(self) -> int:
@@ -57,7 +58,7 @@ class RasterFile:
     def max_bytes(self) -> int:
         """Size of the file if compression has no effect."""
         plain = self.grid["height"] * self.grid["width"] * self.pixel_bytes
-        return plain * 4 // 3 if self.overviews else plain
+        return plain * 4 // 3 * (1 + self.cog) if self.overviews or self.cog else plain
 
     @property
     def reductions(self) -> list[int]:
@@ -154,6 +155,17 @@ def _finish(raster: RasterFile, part: Path) -> None:
     if raster.reductions:
         with rasterio.open(part, "r+") as dataset:
             dataset.build_overviews(raster.reductions, resampling.average if raster.smooth else resampling.nearest)
+    if raster.cog:
+        _make_cog(part, raster.smooth)
     # GDAL may write its last tiles when a file is closed, and then does not report a full disk.
     with rasterio.open(part) as dataset:
         dataset.read(window=extra("rasterio.windows").Window(dataset.width - 1, dataset.height - 1, 1, 1))
+
+
+def _make_cog(part: Path, smooth: bool) -> None:
+    """Replace a GeoTIFF by a cloud-optimised one: tiles in order, overviews first, all in one file."""
+    made = part.with_suffix(".cog.tif")
+    form = {"compress": "deflate", "overview_resampling": "average" if smooth else "nearest", "bigtiff": "if_safer"}
+    with no_georeference_warning():
+        extra("rasterio.shutil").copy(part, made, driver="COG", **form)
+    made.replace(part)

@@ -19,8 +19,8 @@ from ..decision.rules import ABSTAIN
 from ..errors import ParameterError
 from .class_map import Legend
 from .image import Image
-from .models import MapRule, Scorer, pixel_classifier, valued_rows, with_rejection
-from .smoothing import WHOLE, one_hot, sieve_margin, sieved, widened, within
+from .models import MapRule, Scorer, pixel_classifier, share_scorer, with_rejection
+from .smoothing import highest, one_hot, sieve_margin, sieved, widened, within
 
 if TYPE_CHECKING:
     from rasterio.windows import Window
@@ -93,7 +93,7 @@ class PixelMap:
         if smoothing is None:
             return None, self.score(flat, seen).reshape(valid.shape)
         if smoothing.needs_probabilities:
-            shares = class_shares(self.model, flat, seen).reshape(-1, *valid.shape)
+            shares = self._shares(flat, seen).reshape(-1, *valid.shape)
         else:
             labels = [entry.code for entry in self.subclass_legend.entries]
             shares = one_hot(self.score(flat, seen).reshape(valid.shape), np.array(labels))
@@ -107,8 +107,7 @@ class PixelMap:
         by_majority = rule.smoothing is not None and not rule.smoothing.needs_probabilities
         if rule.decision is None or by_majority:
             entries = legend.entries if by_majority else legend.classes
-            labels = np.array([entry.code for entry in entries], dtype=legend.dtype)
-            codes = np.where(valid, labels[highest(shares)], np.asarray(legend.nodata, dtype=legend.dtype))
+            codes = highest(shares, valid, np.array([entry.code for entry in entries], legend.dtype), legend.nodata)
         else:
             codes = self._by_cost(shares, valid)
         if rule.reject is None or by_majority:
@@ -124,6 +123,10 @@ class PixelMap:
         codes[valid] = [self._code_of_label[label] for label in np.asarray(decided).tolist()]
         return codes
 
+    @cached_property
+    def _shares(self) -> Scorer:
+        return share_scorer(self.model)
+
     @property
     def _priors(self) -> Array | None:
         return getattr(self.model, "priors_", None)
@@ -134,22 +137,3 @@ class PixelMap:
         if self.subclass_legend.rejected is not None:
             found.setdefault(ABSTAIN, self.subclass_legend.rejected.code)
         return found
-
-
-def class_shares(model: Classifier, pixels: Array, valid: Array) -> Array:
-    """The probability of each class times 65,535, shape (K, n); 0 for pixels without a value."""
-    shares = np.zeros((len(model.classes_), len(valid)), dtype=np.uint16)
-    for rows, where in valued_rows(pixels, valid):
-        found = np.asarray(model.predict_proba(rows))  # type: ignore[attr-defined]
-        shares[:, where] = np.rint(WHOLE * found.T)
-    return shares
-
-
-def highest(shares: Array) -> Array:
-    """The index of the class with the largest share, the first of several, shape (n,); faster than `numpy.argmax`."""
-    best, place = shares[0].copy(), np.zeros(shares.shape[1], dtype=np.intp)
-    for k in range(1, len(shares)):
-        larger = shares[k] > best
-        place[larger] = k
-        np.maximum(best, shares[k], out=best)
-    return place

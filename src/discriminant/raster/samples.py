@@ -35,7 +35,7 @@ from ..results import (
 )
 from .area_pixels import AreaPixels, area_finding, named_classes
 from .areas import Areas, as_areas, file_digest
-from .bands import Band, stored_bands
+from .bands import Band, embedding_findings, stored_bands
 from .coordinates import apply_affine
 from .files import check_file, extra
 from .image import Image, Paths, opened, refuse_palette
@@ -300,7 +300,8 @@ def draw_samples(
         y, ids = pixels.labels[pixels.area], pixels.ids[pixels.area]
         samples = Samples(np.ascontiguousarray(values), y, ids, pixels.rows, pixels.columns, source.bands, origin)
         small = _small_classes(samples, pixels.labels)
-        return replace(samples, findings=(*source.findings, *source.fill_findings(), *pixels.findings, *small))
+        findings = (*source.findings, *source.fill_findings(), *pixels.findings, *small, *embedding_findings(samples.X))
+        return replace(samples, findings=findings)
 
 
 def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | None) -> tuple[Array, AreaPixels]:

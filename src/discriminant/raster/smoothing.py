@@ -15,6 +15,7 @@ from ..arrays import Array
 from ..data import check_choice, check_integer, check_number
 from ..errors import ParameterError, Setting
 from ..kernels import context as kernels
+from ..kernels import pixels
 from .files import extra
 
 if TYPE_CHECKING:
@@ -124,6 +125,13 @@ class Smoothing:
         noise = np.inf if strength == 1 else strength / (4 * (1 - strength))
         kernels.neighbourhood_means(shares, valid, self.window // 2, noise, out)
         return out
+
+
+def highest(shares: Array, valid: Array, labels: Array, nodata: int) -> Array:
+    """The label of the class with the largest share, shape (n,); ``nodata`` for pixels that are not valid."""
+    out = np.empty(len(valid), dtype=labels.dtype)
+    pixels.highest_codes(np.ascontiguousarray(shares), valid, labels, labels.dtype.type(nodata), out)
+    return out
 
 
 def one_hot(codes: Array, labels: Array) -> Array:

@@ -24,10 +24,9 @@ from ..validation.splits import plan_rounds
 from .files import extra
 from .groups import AreaGroups, area_groups, class_counts
 from .image import Image, Paths, opened
-from .models import N_FOLDS, HeldOutAccuracy, MapRule, agreement, fit_in_area_groups
-from .rendering import class_shares, highest
+from .models import N_FOLDS, HeldOutAccuracy, MapRule, agreement, fit_in_area_groups, share_scorer
 from .samples import Samples
-from .smoothing import METHODS, Smoothing, one_hot, widened
+from .smoothing import METHODS, Smoothing, highest, one_hot, widened
 
 #: Settings that are compared, from weak to strong.
 WINDOWS: Final = (3, 5, 7, 9, 11)
@@ -247,8 +246,8 @@ def _variants(
 ) -> Iterator[Array]:
     """The class index of each pixel without smoothing and with each candidate, shape (height, width)."""
     if hasattr(model, "predict_proba"):
-        shares = class_shares(model, pixels, valid.ravel()).reshape(-1, *valid.shape)
-        plain = highest(shares.reshape(len(shares), -1)).reshape(valid.shape)
+        shares = share_scorer(model)(pixels, valid.ravel()).reshape(-1, *valid.shape)
+        plain = _most_probable(shares, valid)
     else:
         predicted = model.predict(pixels.T.astype(np.float64))
         plain = np.searchsorted(model.classes_, predicted).reshape(valid.shape)
@@ -261,7 +260,13 @@ def _variants(
             )
         known = one_hot(plain, np.arange(len(model.classes_))) if not candidate.needs_probabilities else shares
         smoothed = candidate.smoothed(np.asarray(known), valid, *origin)
-        yield highest(smoothed.reshape(len(smoothed), -1)).reshape(valid.shape)
+        yield _most_probable(smoothed, valid)
+
+
+def _most_probable(shares: Array, valid: Array) -> Array:
+    """The index of the class with the largest share, shape (height, width)."""
+    labels = np.arange(len(shares), dtype=np.int32)
+    return highest(shares.reshape(len(shares), -1), valid.ravel(), labels, 0).reshape(valid.shape)
 
 
 def _blocks(samples: Samples) -> Iterator[Array]:

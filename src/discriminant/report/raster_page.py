@@ -14,6 +14,8 @@ import numpy as np
 from ..arrays import Array, Classifier
 from ..raster import figures
 from ..raster.accuracy import MapAccuracy
+from ..raster.applicability import ApplicabilityMap
+from ..raster.change import MapChange
 from ..raster.class_map import class_extents, map_legend, written_classes
 from ..raster.image import Image, Paths, opened
 from ..raster.models import HeldOutAccuracy
@@ -60,6 +62,10 @@ class RasterReport:
         The title of the page. Default: named after the image or the map.
     smoothing : SmoothingChoice, optional
         The smoothing of the map, chosen by held-out areas.
+    applicability : ApplicabilityMap, optional
+        The share of the image in the area of applicability.
+    change : MapChange, optional
+        The change between two maps; ``class_map`` is the map of changes.
     """
 
     image: Image | Paths | None
@@ -74,6 +80,8 @@ class RasterReport:
     command: str | None = None
     title: str | None = None
     smoothing: SmoothingChoice | None = None
+    applicability: ApplicabilityMap | None = None
+    change: MapChange | None = None
 
 
 def write_raster_report(path: str | os.PathLike[str], report: RasterReport) -> Path:
@@ -100,6 +108,8 @@ def write_raster_report(path: str | os.PathLike[str], report: RasterReport) -> P
         ("samples", "Samples", samples and samples_blocks(samples, separability, colours)),
         ("separability", "Class separability", separability and separability_blocks(separability)),
         ("smoothing", "Smoothing", report.smoothing and smoothing_blocks(report.smoothing)),
+        ("applicability", "Area of applicability", report.applicability and applicability_blocks(report.applicability)),
+        ("change", "Change", report.change and change_blocks(report.change)),
         ("held-out", "Accuracy on held-out areas", report.held_out and agreement_blocks(report.held_out)),
         ("accuracy", "Map accuracy", accuracy and agreement_blocks(accuracy, " on the map", "")),
         ("adjusted", "Estimated areas", adjusted and adjusted_blocks(adjusted, report.area_unit)),
@@ -258,6 +268,33 @@ def separability_blocks(found: ClassSeparability) -> Blocks:
         Block("heading", "Band selection"),
         table_block("Table of bands", bands, found.written_bands),
         Block("remark", of_all),
+    ]
+
+
+def applicability_blocks(found: ApplicabilityMap) -> Blocks:
+    """The share of the image in the area of applicability."""
+    words = (
+        "The dissimilarity index of a pixel is its distance to the nearest training pixel in the standardised bands, "
+        "divided by the mean distance between training pixels. The threshold is the largest index of training pixels "
+        "to those of other areas, without outliers (Meyer & Pebesma 2021). Held-out accuracy is valid inside this area."
+    )
+    return [Block("lead", str(found)), Block("remark", words)]
+
+
+def change_blocks(found: MapChange) -> Blocks:
+    """The cross-tabulation of both maps."""
+    values, unit = (found.pixels, "pixels") if found.hectares is None else (found.hectares, "hectares")
+    rows = [
+        [str(label), *(significant(value, 6) for value in (*line, line.sum()))]
+        for label, line in zip(found.before, values, strict=True)
+    ]
+    head = [f"First map (rows), second map (columns), {unit}", *map(str, found.after), "Total"]
+    same = percent(found.unchanged / max(int(found.pixels.sum()), 1))
+    words = "Counted changes are biased by the errors of both maps. Estimate areas from a sample of the map of changes."
+    return [
+        Block("lead", f"Unchanged: {same} of the pixels."),
+        table_block("Table of changes", head, rows),
+        Block("remark", words),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -46,13 +47,9 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
     shares, contrasts = objective.class_weights / objective.total_weight, objective.contrasts
     curvature = contrasts @ objective.loss.expected_curvature(shares) @ contrasts.T
     values, axes = np.linalg.eigh(curvature)
-    # 2. The covariance of the standardised rows, from a sample.
-    data, scale = objective.data, objective.standardised.scale
-    step = max(1, data.n_rows // max(COVARIANCE_ROWS, 10 * p))
-    moments = data.sample(step).reduce(ClassMoments(len(data.classes), p), objective.n_jobs)
-    objective.counter.add(objective.share / step)
+    # 2. The covariance of the standardised rows, and 1 for the intercept.
     covariance = np.zeros((objective.shape[1], objective.shape[1]))
-    covariance[:p, :p] = moments.total().matrix / moments.total_weight / np.outer(scale, scale)
+    covariance[:p, :p] = _sample_covariance(objective) if objective.covariance is None else objective.covariance
     covariance[p:, p:] = 1.0
     # 3. One factorisation for curvatures of about the same size: a class needs none of its own.
     sizes = np.round(np.log2(np.maximum(values, 1e-8)) * CURVATURES_PER_DOUBLING)
@@ -68,6 +65,22 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
         return solved
 
     return precondition
+
+
+def _sample_covariance(objective: Objective) -> Array:
+    """The covariance of the standardised columns, from a sample of the rows."""
+    data, scale, p = objective.data, objective.standardised.scale, objective.n_columns
+    step = max(1, data.n_rows // max(COVARIANCE_ROWS, 10 * p))
+    moments = data.sample(step).reduce(ClassMoments(len(data.classes), p), objective.n_jobs)
+    objective.counter.add(objective.share / step)
+    return np.asarray(moments.total().matrix / moments.total_weight / np.outer(scale, scale))
+
+
+def with_known_covariance(objective: Objective) -> Objective:
+    """The same objective with the covariance of its columns, for fits at several strengths."""
+    if objective.n_columns > MAX_MATRIX_COLUMNS:
+        return objective
+    return replace(objective, standard=objective.standardised, covariance=_sample_covariance(objective))
 
 
 def inverse_hessian(hessian: Array) -> Preconditioner:

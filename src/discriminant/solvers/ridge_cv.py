@@ -23,7 +23,7 @@ from ..passes import Pass
 from .lbfgs import LBFGSMemory, Preconditioner
 from .line_search import ROUNDING, decreases_enough, shortened
 from .newton import MAX_NEWTON_PARAMETERS
-from .preconditioners import inverse_hessian, newton_preconditioner
+from .preconditioners import inverse_hessian, moment_preconditioner, newton_preconditioner, with_known_covariance
 from .row_span import RowSpan, is_wide
 
 # Multiplications in a block of a pass of many fits, which leaves a few blocks for each thread; and its fewest rows.
@@ -125,6 +125,8 @@ def ridge_paths(
         The columns of each fit; the coefficients of the others are 0. Default: all.
     """
     objective = replace(objective, standard=objective.standardised)
+    if objective.n_parameters > MAX_NEWTON_PARAMETERS:
+        objective = with_known_covariance(objective)
     if not objective.data.is_streamed and not isinstance(objective.data.rows, SparseRows):
         work = objective.n_columns * objective.form.n_scores * held.seen.shape[1]
         data = objective.data.gather()
@@ -197,7 +199,7 @@ class _Fits:
         """An inverse Hessian of all rows, near the mean of the fits' parameters; for gradients (fits, parameters)."""
         centre = self.theta.mean(axis=0).reshape(objective.shape)
         if objective.n_parameters > MAX_NEWTON_PARAMETERS:
-            precondition = newton_preconditioner(objective, centre)
+            precondition = newton_preconditioner(objective, centre) or moment_preconditioner(objective, centre)
             return lambda gradients: precondition(gradients.reshape(-1, *centre.shape)).reshape(gradients.shape)
         ridge, known = np.diag(objective.ridge.ravel()), self.hessian
         if known is None or np.linalg.norm(centre - known[0]) > HESSIAN_REUSE_DISTANCE * np.linalg.norm(centre):

@@ -103,8 +103,6 @@ class ColumnPanel:
             kinds.on_value_change(choose)
             if found is not None:
                 ui.html(self._picture(name, found), sanitize=False)
-            if column is not None and column.missing:
-                text(f"{several(column.missing, 'missing value')}", "remark")
             if found is None:
                 text("Not used." if column is None else f"Not used: {column.dropped}.", "remark")
             for finding in self.table.training.findings:
