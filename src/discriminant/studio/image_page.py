@@ -145,8 +145,9 @@ class ImagePage:
         with self.stage, ui.element("div").classes("welcome"):
             text("Classify the pixels of an image", tag="h1")
             text(
-                "Open a GeoTIFF, PNG or JPEG of any size. Add classes and draw training areas; the class map of the "
-                "visible part is updated after every change. Areas are saved as you draw them."
+                "Open a GeoTIFF, PNG or JPEG of any size, or the example image. Add classes and draw or import "
+                "training areas; the class map and the hectares of each class are updated after every change. Areas "
+                "are saved as you draw them."
             )
         ui.keyboard(self._key, ignore=["input", "select", "textarea"])
 

@@ -12,6 +12,7 @@ import numpy as np
 from nicegui import run, ui
 
 from ..errors import DiscriminantError, InputError
+from ..results import several
 from .frame import Work, computed, figure, report_blocks, set_text, text
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ R = TypeVar("R")
 #: An array as Plotly writes it: packed in base64, or a list.
 Packed = dict[str, str] | list[float]
 
+#: Number of areas in the list: a browser takes seconds for thousands of rows.
+MAX_LISTED_AREAS: Final = 100
 #: Default number of points of the check, in total and at least in each class.
 DEFAULT_POINTS: Final = 60
 DEFAULT_POINTS_PER_CLASS: Final = 10
@@ -44,9 +47,13 @@ class AreaRow:
             with self._button:
                 self._name, self._kind = text("", tag="span"), text("", "remark", tag="span")
             self._delete = ui.button(icon="delete", on_click=partial(page.delete_area, key)).props("flat dense round")
+        self._shown: tuple[int, Area, str, bool] | None = None
 
     def show(self, number: int, area: Area, colour: str, is_chosen: bool) -> None:
         """Show the current state of the area."""
+        if self._shown == (number, area, colour, is_chosen):
+            return
+        self._shown = number, area, colour, is_chosen
         set_text(self._name, f"{number}. {area.label}")
         n = sum(map(len, area.rings))
         set_text(self._kind, "point" if n == 1 else f"{area.shape.geom_type.lower()}, {n} corners")
@@ -72,6 +79,7 @@ class AreaPanel:
         self._corners = ui.input("").props("dense outlined").classes("typed")
         self._corners.on("keydown.enter", self._move)
         self._place = ui.element("div").classes("areas")
+        self._more = text("", "remark")
         self.show()
 
     def show(self) -> None:
@@ -87,17 +95,20 @@ class AreaPanel:
         )
         self._hint.visible = chosen is None
         self._show_corners(chosen)
-        for key in self._rows.keys() - {area.key for area in work.areas}:
+        listed = [(place, area) for place, area in enumerate(work.areas) if place < MAX_LISTED_AREAS or place == chosen]
+        for key in self._rows.keys() - {area.key for _, area in listed}:
             self._rows.pop(key).place.delete()
         shown = self._place.default_slot.children
-        for place, area in enumerate(work.areas):
+        for position, (place, area) in enumerate(listed):
             if area.key not in self._rows:
                 with self._place:
                     self._rows[area.key] = AreaRow(self.page, area.key)
             row = self._rows[area.key]
-            if shown[place] is not row.place:
-                row.place.move(target_index=place)
+            if shown[position] is not row.place:
+                row.place.move(target_index=position)
             row.show(place + 1, area, work.colours[area.label], place == chosen)
+        n_more = len(work.areas) - len(listed)
+        set_text(self._more, f"and {several(n_more, 'more area')}: select them on the image" if n_more else "")
 
     def _show_corners(self, place: int | None) -> None:
         """Show the corners of the selected area; what is typed stays until the area changes."""
