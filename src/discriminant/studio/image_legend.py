@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
+from ..results import percent
 from .frame import Work, set_text, text
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def legend_note(work: ImageWork) -> str:
     smoothed, choice = work.trained.rendered.margin > 0, work.trained.choice
     whole = work.preview.weight == 1 or (smoothed and work.is_small)
     before = " before smoothing" if smoothed and not work.is_small else ""
-    sampled = "" if whole else f", estimated from one in {work.preview.weight:,.0f} pixels"
+    sampled = "" if whole else f", estimated from {percent(1 / work.preview.weight)} of the pixels"
     chosen = "" if choice is None else f" {choice.sentence}"
     return (
         f"Areas on the map{before}{sampled}, not corrected for its errors. The tab Check estimates the true areas with "
