@@ -2,7 +2,12 @@
 
 import pytest
 
-PAGES = {"/": "Classify the rows of a table", "/learn": "", "/image": "Classify the pixels of an image"}
+PAGES = {
+    "/": "Classify the rows of a table",
+    "/learn": "Learn linear classification",
+    "/learn?view=perceptron": "Perceptron updates",
+    "/image": "Classify the pixels of an image",
+}
 
 
 @pytest.mark.parametrize("address", PAGES)

@@ -379,3 +379,12 @@ def test_the_sides_of_the_perceptron_are_those_of_its_predictions(visit):
             }"""
         )
         assert inside == [False, True, True, True]
+
+
+@pytest.mark.parametrize(("dark", "colour"), [(False, "rgb(0, 114, 178)"), (True, "rgb(98, 184, 236)")])
+def test_curves_are_lighter_on_dark_paper(visit, dark, colour):
+    with visit("/learn?view=roc", dark=dark) as page:
+        opened(page)
+        page.wait_for_function("document.querySelectorAll('.plot')[1]?._fullLayout?.xaxis?._length > 0")
+        curve = page.locator(".plot").nth(1).locator("path.js-line[style*='rgb(0, 114, 178)']").first
+        assert curve.evaluate("line => getComputedStyle(line).stroke") == colour

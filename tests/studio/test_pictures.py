@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import rasterio
 
+from discriminant.studio.learn_views import VIEWS
+
 # One page after the other, in the order of the tests: they go on from what was drawn and opened.
 pytestmark = pytest.mark.xdist_group("pictures")
 DOCS = Path(__file__).parents[2] / "docs" / "_static"
@@ -70,17 +72,20 @@ def test_the_table_page_fits_every_screen(visit, take, dark):
         for name in ("Regularised", "Naive Bayes", "Support vector"):
             page.get_by_role("option", name=name).click()
         page.keyboard.press("Escape")
+        page.get_by_role("tab", name="Columns").click()
+        page.locator(".card .histogram").nth(11).wait_for()
+        take(page, f"studio-columns{shade}", (400, 820, 1280))
         page.get_by_role("button", name="Compare").click()
         page.get_by_role("heading", name="Model comparison").wait_for()
         page.locator(".js-plotly-plot .xaxislayer-above").first.wait_for()
-        take(page, f"studio-table{shade}", (820, 1920, 1280))
+        take(page, f"studio-table{shade}", (400, 820, 1920, 1280))
         page.get_by_role("tab", name="Decide").click()
         page.get_by_role("slider", name="Threshold").wait_for()
         page.locator(".js-plotly-plot .xaxislayer-above").nth(1).wait_for()
-        take(page, f"studio-decide{shade}", (820, 1280))
+        take(page, f"studio-decide{shade}", (400, 820, 1280))
         page.get_by_role("tab", name="What if").click()
         page.locator(".verdict").wait_for()
-        take(page, f"studio-what-if{shade}", (820, 1280))
+        take(page, f"studio-what-if{shade}", (400, 820, 1280))
 
 
 @pytest.mark.parametrize("dark", SHADES)
@@ -110,6 +115,9 @@ def test_the_image_page_fits_every_screen(visit, take, coast, dark):
 
 @pytest.mark.parametrize("dark", SHADES)
 def test_the_learn_page_fits_every_screen(visit, take, dark):
+    with visit("/learn", dark=dark) as page:
+        page.locator(".lesson-card svg").nth(len(VIEWS) - 1).wait_for()
+        take(page, f"studio-lessons{'-dark' if dark else ''}", (400, 820, 1280))
     with visit("/learn?view=many", dark=dark) as page:
         page.wait_for_function("document.querySelectorAll('.plot')[1]?._fullLayout?.xaxis?._length > 0")
-        take(page, f"studio-learn{'-dark' if dark else ''}", (820, 1280, 1920))
+        take(page, f"studio-learn{'-dark' if dark else ''}", (400, 820, 1280, 1920))

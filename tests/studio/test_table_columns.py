@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,10 @@ import pytest
 
 from discriminant import LogisticRegression
 from discriminant.errors import InputError
-from discriminant.studio.project import open_project
+from discriminant.studio.project import Project, open_project
 from discriminant.studio.table_work import Ranking, Table, TableFile, compared
 from discriminant.workflow.columns import distribution, level_odds, permutation_importance, table_columns
+from discriminant.workflow.exploring import ClassDecision
 
 pytestmark = pytest.mark.xdist_group("table_columns")
 
@@ -61,6 +63,7 @@ def card(page, name):
 def test_columns_are_searched_and_shown_by_class(opened):
     opened.get_by_role("tab", name="Columns").click()
     opened.get_by_role("img", name="Histogram of dose by class, from").wait_for()
+    opened.get_by_role("tab", name="Columns", selected=True).wait_for()
     assert opened.locator(".card").count() == 4
     assert card(opened, "dose").get_by_text("20 missing values").count() == 1
     assert card(opened, "day").locator(".ends").inner_text().startswith("2024-01-0")
@@ -163,6 +166,21 @@ def test_a_file_that_is_no_project_is_refused(tmp_path):
             path, project = open_project(wrong, tmp_path, limit)
             assert path == tmp_path / "out.csv"
             assert project.target == "y"
+
+
+def test_a_project_restores_choices_of_its_table_only(table):
+    found = compared(table[0], ["logistic", "lda"], None)
+    found.decision = ClassDecision("yes", table[0].class_shares(), 5.0, 0.3, 0.2)
+    project = Project.of(table[0], ["logistic", "lda"], Ranking("cost", "yes", 5.0), found, "lda")
+    plain = Project(**json.loads(json.dumps(asdict(project))))
+    again = compared(table[0], ["logistic", "lda"], None)
+    assert plain.restored(again).decision == found.decision
+    assert plain.ranking(table[0]) == Ranking("cost", "yes", 5.0)
+    for wrong in (replace(plain, positive=7), replace(plain, decision={"label": -1})):
+        with pytest.raises(InputError, match="2 classes"):
+            wrong.restored(again)
+    with pytest.raises(InputError, match="2 classes"):
+        replace(plain, cost=[2, 5.0]).ranking(table[0])
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_contributions_add_up_and_extrapolation_and_empty_numbers_are_named(comp
 
 @pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(compared, violations):
-    for name in ("Data", "Comparison", "Decide", "Explain", "What if", "Predict"):
+    for name in ("Data", "Columns", "Comparison", "Decide", "Explain", "What if", "Predict"):
         compared.get_by_role("tab", name=name).click()
         compared.locator(".q-tab-panel > *").first.wait_for()
         assert violations(compared) == [], name
@@ -288,6 +288,13 @@ def test_results_scroll_into_view_on_a_narrow_screen(visit, files):
             )
             if button:
                 page.get_by_role("button", name=button).click()
+                page.get_by_role("button", name="Cancel").wait_for()  # also while the controls are folded
+        target = page.get_by_label("Target column", exact=True)
+        assert target.is_hidden()
+        page.get_by_role("button", name="Settings", expanded=False).click()
+        target.wait_for()
+        page.get_by_role("button", name="Settings", expanded=True).click()
+        target.wait_for(state="hidden")
 
 
 def test_errors_stand_beside_their_control(visit, files, studio):

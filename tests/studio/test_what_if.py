@@ -1,8 +1,11 @@
 """What if starts with the row as the model was given it, with missing values and days."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from discriminant.studio.table_work import Table, TableFile
+from discriminant.studio.table_work import Table, TableFile, compared
+from discriminant.workflow.exploring import ClassDecision
 
 ROWS = """when,where,size,sure,kind
 2024-02-29,north,1.5,true,a
@@ -29,3 +32,20 @@ def test_every_coded_row_is_what_its_values_are_coded_as(tmp_path):
             coded += [*column.code(column.value(row[first : first + len(column.outputs)]))]
             first += len(column.outputs)
         np.testing.assert_array_equal(coded, row)
+
+
+def test_the_prediction_is_known_before_the_changes_are_searched(tmp_path):
+    path = tmp_path / "rows.csv"
+    head, rows = ROWS.split("\n", 1)
+    path.write_text(f"{head}\n{3 * rows}")
+    found = compared(
+        Table.read(TableFile.opened(path, "rows.csv"), "kind", (), ["ridge", "lda"]), ["ridge", "lda"], None
+    )
+    for name in ("ridge", "lda"):
+        for decision in (None, ClassDecision("a", found.table.class_shares(), 5.0)):
+            in_use = replace(found.in_use(name), decision=decision)
+            base = in_use.coded_row(1)
+            decided = in_use.decided(base, {"size": 99.0})
+            assert decided.outside["size"][1] < decided.row[list(found.table.training.schema.names).index("size")] == 99
+            assert decided.label == in_use.changes(decided.row).label
+            assert decided.contributions.label == decided.label

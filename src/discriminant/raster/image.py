@@ -103,7 +103,7 @@ class Image:
         The coordinate system, if the file has none or a wrong one.
     painted : bool, default=False
         Whether every band marked as alpha is transparency, as in painted pictures; otherwise its values are checked.
-    reading : Reading, optional
+    reading : Reading, default=READ_AS_DECLARED
         Nodata value, mask and resampling.
 
     Attributes

@@ -54,7 +54,7 @@ _VALUE = "event => emit(event.target.value)"
 #: Seconds between two updates of a progress bar.
 PROGRESS_SECONDS: Final = 0.1
 #: Characters of a line of an axis title.
-AXIS_LINE_LENGTH: Final = 30
+AXIS_LINE_LENGTH: Final = 38
 #: The place of legends: above the plot, where they leave its width on narrow screens.
 _LEGEND: Final = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "borderwidth": 0}
 #: Number of a visitor's latest uploads that are offered again.
@@ -259,6 +259,10 @@ def with_config(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "layout": layout, "config": {"displayModeBar": False, "displaylogo": False}}
 
 
+#: NiceGUI sets the list of the arguments of the event as the value, which is the name of no tab.
+_SELECT: Final = 'name => { element.props["model-value"] = name; }'
+
+
 class _BrowserTabs(ui.tabs):
     """Tabs that the browser switches at once; a click on the old tab before the server's answer would be ignored."""
 
@@ -275,8 +279,7 @@ class Tabs:
         with _BrowserTabs().props("align=left inline-label outside-arrows") as self._tabs:
             for name in panels:
                 ui.tab(name)
-        # NiceGUI puts the list of the event's arguments here, which is no tab's name: none would be marked as open.
-        self._tabs.on("update:model-value", js_handler='name => { element.props["model-value"] = name; }')
+        self._tabs.on("update:model-value", js_handler=_SELECT)
         with ui.tab_panels(self._tabs, value=first, animated=False, keep_alive=False) as shown:
             self._places = {name: ui.tab_panel(name) for name in panels}
         shown.on_value_change(lambda event: self._open(event.value))

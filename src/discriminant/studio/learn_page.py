@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import nicegui
-from nicegui import json, run, ui
+from nicegui import background_tasks, json, run, ui
 from nicegui.events import GenericEventArguments
 
 from ..errors import DiscriminantError
@@ -60,6 +60,8 @@ _PRESENT: Final = """event => {
   event.currentTarget.setAttribute("aria-pressed", String(on));
   dispatchEvent(new Event("resize"));
 }"""
+#: Seconds between two changes of the address: browsers refuse more than some hundred changes in half a minute.
+FOLLOW_SECONDS: Final = 0.5
 #: Characters of an address; some programs cut longer ones.
 MAX_ADDRESS_LENGTH: Final = 8_000
 
@@ -149,6 +151,7 @@ class LearnPage:
     def __init__(self, visitors: Visitors) -> None:
         self.visitors, self.state, self._asked = visitors, State(), Latest(self._draw)
         self._table: Columns | None = None
+        self._following: asyncio.Task[None] | None = None
         with ui.element("div").classes("rail teaching") as self.rail:
             with settings_bar():
                 pass
@@ -418,13 +421,22 @@ class LearnPage:
         self._follow()
 
     def _follow(self) -> None:
-        """Let the address of the browser follow the lesson; points that an address cannot hold stay in the tab."""
+        """Let the address of the browser follow the lesson, once for the changes of half a second."""
+        if self._following is None or self._following.done():
+            self._following = background_tasks.create(self._followed())
+
+    async def _followed(self) -> None:
+        """Set the address; points that an address cannot hold stay in the tab."""
+        await asyncio.sleep(FOLLOW_SECONDS)
+        if self.board.is_deleted:
+            return
         link = self._link()
         if len(link) > MAX_ADDRESS_LENGTH:
             link = self._link(with_points=False)
         if link != self.state.link:
             self.state.link = link
-            ui.navigate.history.replace(link)
+            with self.board:
+                ui.navigate.history.replace(link)
 
     def _link(self, with_points: bool = True) -> str:
         points = self.state.points

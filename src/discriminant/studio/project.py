@@ -66,21 +66,33 @@ class Project:
 
     def ranking(self, table: Table) -> Ranking:
         """The measure that ranks the models."""
-        label, ratio = (None, 1.0) if self.cost is None else (table.classes[int(self.cost[0])], self.cost[1])
-        return Ranking(self.metric, label, ratio)
+        if self.cost is None:
+            return Ranking(self.metric)
+        place, ratio = self.cost
+        return Ranking(self.metric, _class(table, int(place)), ratio)
 
     def restored(self, compared: Compared) -> Compared:
         """The comparison with the positive class, the decision and the changed row of the project."""
-        classes = compared.table.classes
-        if self.positive is not None and classes[self.positive] != compared.positive:
-            compared = compared.with_positive(classes[self.positive])
+        table = compared.table
+        if self.positive is not None and _class(table, self.positive) != compared.positive:
+            compared = compared.with_positive(_class(table, self.positive))
         compared.decision = None
         if self.decision is not None:
-            own = {**self.decision, "label": classes[self.decision["label"]]}
-            compared.decision = ClassDecision(shares=compared.table.class_shares(), **own)
+            own = {**self.decision, "label": _class(table, self.decision["label"])}
+            compared.decision = ClassDecision(shares=table.class_shares(), **own)
         if self.scenario is not None:
             compared.scenario = Scenario(**self.scenario)
         return compared
+
+
+def _class(table: Table, place: int) -> Any:
+    """The class at a place in the order of the classes."""
+    if not 0 <= place < len(table.classes):
+        raise InputError(
+            f"The project refers to class {place}, but its table has {len(table.classes)} classes. Choose the costs "
+            "and the decision again."
+        )
+    return table.classes[place]
 
 
 def open_project(path: Path, folder: Path, max_bytes: int) -> tuple[Path, Project]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
+from ..errors import InputError
 from ..results import several
 from .bundled import BUNDLED, write_bundled
 from .frame import (
@@ -240,7 +241,6 @@ class TablePage:
         self.state.start(file)
         self.state.types, self.state.project = dict(project.types), project
         self._clear()
-        self.models.set_value([name for name in project.models if name in self.models.options])
         self._show_file(file, project.target, tuple(project.drop))
         await self._asked()
 
@@ -292,7 +292,11 @@ class TablePage:
         project = self.state.project
         if project is None:
             return
-        self._show_ranking(project.ranking(table))
+        self.models.set_value([name for name in project.models if name in self.models.options])
+        try:
+            self._show_ranking(project.ranking(table))
+        except InputError as error:
+            self.opening.fail(error)
         if project.model:
             await self._compare()
 
@@ -350,15 +354,26 @@ class TablePage:
             state.comparing = None
             if found is not None:
                 state.table, state.compared, state.model = found.table, found, found.comparison.best_model
-                if state.project is not None:
-                    state.compared, state.model = state.project.restored(found), state.project.model or state.model
-                    found, state.project = state.compared, None
+                found = self._restored(found)
         if self.stage.is_deleted:
             return
         self._enable()
         if found is not None and state.compared is found:
             self.restore(tab="Comparison")
             bring_into_view(self.stage)
+
+    def _restored(self, found: Compared) -> Compared:
+        """The comparison with the decision and the model of the project that is being restored."""
+        state, project = self.state, self.state.project
+        state.project = None
+        if project is None:
+            return found
+        try:
+            state.compared = project.restored(found)
+        except InputError as error:
+            self.opening.fail(error)
+        state.model = project.model if project.model in found.made else state.model
+        return state.compared or found
 
     def restore(self, tab: str = "Data") -> None:
         """Show what this tab works on."""

@@ -73,6 +73,7 @@ def explanation(compared: Compared, name: str) -> None:
     from ..report.sections import calibration_section, coefficients_section
 
     found, points = compared.data(name), compared.in_use(name).nomogram()
+    text("How the model uses the columns. The tab What if explains the prediction for one row.", "remark")
     text("Importance of columns", tag="h2")
     importance(compared, name)
     text("Coefficients", tag="h2")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
-from nicegui import run, ui
+from nicegui import background_tasks, run, ui
 from nicegui.elements.mixins.value_element import ValueElement
 from nicegui.events import ValueChangeEventArguments
 
@@ -16,6 +16,7 @@ from ..results import listed
 from .frame import Latest, Work, report_html, table, text
 
 if TYPE_CHECKING:
+    from ..estimators.counterfactuals import NearestChanges
     from ..estimators.explanations import Contributions
     from ..tables.column import Column
     from ..workflow.exploring import DecidedRow, FittedInUse
@@ -57,8 +58,12 @@ class WhatIf:
                 names = [column.name for column in self.columns]
                 self.fixed = ui.select(names, multiple=True, value=fixed).props("dense outlined")
                 self.fixed.props["aria-label"] = "Fixed columns"
-            self.shown = ui.element("div").props("aria-live=polite")
-        self._decide = Latest(self._decided)
+            with ui.element("div"):
+                self.shown = ui.element("div").props("aria-live=polite")
+                self.searching = Work("Searching for changes")
+                self.changes = ui.element("div").props("aria-live=polite")
+        self._decide, self._search = Latest(self._decided), Latest(self._searched)
+        self.found: DecidedRow | None = None
         self._set(first)
         for column in self.columns:
             if column.name in changes:
@@ -104,20 +109,45 @@ class WhatIf:
         self.scenario.values = {name: value for name, value in values.items() if value != self.values[name]}
         empty = [column.name for column in self.columns if values[column.name] is None and not column.missing_column]
         if empty:
+            self.found = None
             self.shown.clear()
+            self.changes.clear()
             with self.shown:
                 text(f"No prediction: give a value for {listed(empty, SHOWN_CHANGES)}.", "empty")
             return
         try:
-            found = await run.io_bound(self.in_use.decided, self.base, values, list(self.fixed.value or ()))
+            found = await run.io_bound(self.in_use.decided, self.base, values)
         except DiscriminantError as error:
             self.work.fail(error)
             return
         if found is None or self.shown.is_deleted:  # the server stops, or another model is shown
             return
+        self.found = found
         self.shown.clear()
         with self.shown:
-            _prediction(found, {column.name for column in self.columns if column.kind == "date"})
+            _prediction(found, self._written)
+        self.changes.clear()
+        background_tasks.create(self._search())
+
+    async def _searched(self) -> None:
+        """Show the nearest changes of the last prediction; of thousands of columns the search takes some seconds."""
+        found = self.found
+        if found is None:
+            return
+        changes = await self.searching.run(self.in_use.changes, found.row, list(self.fixed.value or ()))
+        if changes is None or found is not self.found or self.changes.is_deleted:
+            return
+        self.changes.clear()
+        with self.changes:
+            _changes(changes, self._written)
+
+    def _written(self, column: str, value: Value) -> str:
+        """A value as text: days as dates."""
+        if value is None:
+            return "missing"
+        if any(one.name == column and one.kind == "date" for one in self.columns):
+            return _day(value)
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _control(column: Column) -> ValueElement:
@@ -161,16 +191,8 @@ def _contributions(found: Contributions, written: Callable[[str, Value], str]) -
     report_html(table(["Column", "Value", found.unit.capitalize()], rows, "Contributions of columns", 1))
 
 
-def _prediction(found: DecidedRow, dates: Set[str]) -> None:
-    """The prediction with its reason, the contributions of the columns, and the nearest changes."""
-
-    def written(column: str, value: Value) -> str:
-        if value is None:
-            return "missing"
-        if column in dates:
-            return _day(value)
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
-
+def _prediction(found: DecidedRow, written: Callable[[str, Value], str]) -> None:
+    """The prediction with its reason and the contributions of the columns."""
     text(f"Prediction: {found.label}", "verdict", tag="h2")
     if found.reason:
         text(found.reason)
@@ -179,11 +201,15 @@ def _prediction(found: DecidedRow, dates: Set[str]) -> None:
         text(f"{name} is outside the range of the training data, {ends}: the model extrapolates.", "warning")
     if found.contributions is not None:
         _contributions(found.contributions, written)
+
+
+def _changes(changes: NearestChanges, written: Callable[[str, Value], str]) -> None:
+    """The nearest changes of single columns, and of all numeric columns together."""
     text("Smallest changes that alter the prediction", tag="h3")
-    joint = found.changes.joint
+    joint = changes.joint
     rows = [
         (name, written(name, one.before[0]), written(name, one.after[0]), f"{one.distance:.2f}", str(one.label))
-        for name, one in ((one.columns[0], one) for one in found.changes.single[:SHOWN_CHANGES])
+        for name, one in ((one.columns[0], one) for one in changes.single[:SHOWN_CHANGES])
     ]
     if rows:
         report_html(table(["Column", "Value", "New value", "Distance", "New prediction"], rows, "Smallest changes", 4))

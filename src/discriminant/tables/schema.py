@@ -226,6 +226,10 @@ class Schema:
         indicators : array of bool of shape (len(names),)
         redundant : array of bool of shape (len(names),)
         """
+        return self._marked
+
+    @cached_property
+    def _marked(self) -> tuple[Array, Array]:
         coded = [(column.is_indicator, column.redundant) for column in self.used]
         indicators, redundant = (np.array([one for own in each for one in own]) for each in zip(*coded, strict=True))
         return indicators, redundant

@@ -125,15 +125,15 @@ class ClassDecision:
 
 @dataclass(frozen=True, eq=False)
 class DecidedRow:
-    """The prediction for a row, the reason, the contributions of the columns, and the nearest changes.
+    """The prediction for a coded row, the reason, and the contributions of the columns.
 
     ``outside`` has the lowest and the highest training value of each number that the row exceeds.
     """
 
+    row: Array
     label: Any
     reason: str
     contributions: Contributions | None
-    changes: NearestChanges
     outside: dict[str, tuple[float, float]]
 
 
@@ -175,13 +175,13 @@ class FittedInUse:
         """The values of the columns of a coded row: numbers, and levels of categories."""
         return {column.name: column.value(row[where]) for column, where in table_columns(self.fitted.table)}
 
-    def decided(self, base: Array, values: Mapping[str, Any], fixed: Sequence[str] = ()) -> DecidedRow:
-        """The prediction for a coded row with other values, and the changes that would alter it."""
-        from ..estimators.counterfactuals import nearest_changes
+    def decided(self, base: Array, values: Mapping[str, Any]) -> DecidedRow:
+        """The prediction for a coded row with other values."""
         from ..estimators.explanations import contributions
+        from ..results import plain
 
         model, schema, seen = self.fitted.model, self.fitted.table.schema, self.stored.training
-        row, rule, reason, added = base.copy(), None if self.decision is None else self.decision.rule, "", None
+        row, reason, added, rule = base.copy(), "", None, self._rule
         outside = dict[str, tuple[float, float]]()
         for column, where in table_columns(self.fitted.table):
             if column.name in values:
@@ -189,15 +189,28 @@ class FittedInUse:
             low, high = float(seen["lowest"][where][0]), float(seen["highest"][where][0])
             if column.kind in ("number", "date") and not low <= row[where][0] <= high:
                 outside[column.name] = low, high
+        rows = schema.rows(row[None])
+        label = plain((model.predict(rows) if rule is None else rule.decide(self.stored.posterior(rows)))[0])
         if hasattr(model, "predict_proba"):
-            reason = str((rule or Decision()).explain(self.stored.posterior(schema.rows(row[None]))))
-        changes = nearest_changes(
-            model, row, self._column_std, seen["lowest"], seen["highest"], fixed=fixed, schema=schema,
+            reason = str((rule or Decision()).explain(self.stored.posterior(rows)))
+        if hasattr(model, "decision_function"):
+            added = contributions(model, row, seen["means"], schema, self.raw_values(row), label)
+        return DecidedRow(row, label, reason, added, outside)
+
+    @property
+    def _rule(self) -> Decision | None:
+        return None if self.decision is None else self.decision.rule
+
+    def changes(self, row: Array, fixed: Sequence[str] = ()) -> NearestChanges:
+        """The changes of a coded row that would alter its prediction; a search over all columns."""
+        from ..estimators.counterfactuals import nearest_changes
+
+        seen, rule = self.stored.training, self._rule
+        return nearest_changes(
+            self.fitted.model, row, self._column_std, seen["lowest"], seen["highest"], fixed=fixed,
+            schema=self.fitted.table.schema,
             decide=None if rule is None else lambda X: rule.decide(self.stored.posterior(X)),
         )  # fmt: skip
-        if hasattr(model, "decision_function"):
-            added = contributions(model, row, seen["means"], schema, self.raw_values(row), changes.label)
-        return DecidedRow(changes.label, reason, added, changes, outside)
 
     def nomogram(self) -> Nomogram | None:
         """The points of the columns, if the model has any."""
@@ -211,7 +224,7 @@ class FittedInUse:
 
     def predict(self, source: Path, target: Path) -> WrittenPredictions:
         """Write the predictions for the rows of a file."""
-        return write_predictions(self.stored, source, target, None if self.decision is None else self.decision.rule)
+        return write_predictions(self.stored, source, target, self._rule)
 
     def save(self, path: Path) -> None:
         """Write the model file, with the decision in it."""

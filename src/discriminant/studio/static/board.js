@@ -35,8 +35,9 @@ function merged(trace, frame) {
   return made;
 }
 
-// Grids are sent as bytes; 255 is a missing value: see figures/sketch.py.
+// Grids are sent as bytes; 255 is a missing value: see figures/sketch.py. Without groups a legend fills its rows.
 function grids(trace) {
+  delete trace.legendgroup;
   if (!trace.z?.bytes) return trace;
   const { bytes, low, high, width } = trace.z, text = atob(bytes), rows = [];
   for (let start = 0; start < text.length; start += width)
