@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pyogrio
 import pytest
+import rasterio
 import shapely
 from playwright.sync_api import expect
 from rasterio.warp import transform_geom
@@ -14,7 +15,8 @@ from studios import PATIENCE
 
 from discriminant.datasets import scene
 from discriminant.errors import InputError
-from discriminant.raster import open_areas
+from discriminant.raster import MapRule, open_areas, read_class_map
+from discriminant.results import percent
 from discriminant.studio.image_import import checked_fields, usual_field
 from discriminant.studio.image_work import ImageWork
 
@@ -171,3 +173,114 @@ def test_an_imported_outline_with_a_hole_keeps_it_when_a_corner_is_moved(page, t
     file = max(studio.state.rglob("scene.areas.geojson"), key=lambda path: path.stat().st_mtime)
     kept = shapely.from_geojson(json.dumps(json.loads(file.read_text())["features"][0]["geometry"]))
     assert kept.area == pytest.approx(100 * (15 * 11 - 4 * 4))
+
+
+def middle(page, across=0.5, down=0.5):
+    box = page.locator(".plane").bounding_box()
+    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+
+def use(page, key, tool):
+    page.keyboard.press(key)
+    page.locator(f".plane[data-tool={tool}]").wait_for()
+
+
+def test_four_covers_are_mapped_from_imported_areas_and_their_hectares_reported(page):
+    truth, names = scene().truth, scene().classes
+    page.get_by_role("button", name="Import areas").click()
+    page.get_by_role("dialog").get_by_label("or choose a file beside the image").click()
+    page.get_by_role("option", name="areas.geojson").click()
+    page.locator(".plane[data-classes]").wait_for()
+    expect(page.get_by_role("dialog")).to_have_count(0, timeout=PATIENCE)
+    shown = page.locator(".map-legend span")
+    expect(shown).to_have_count(4, timeout=PATIENCE)
+    areas = [float(re.search(r"([\d.]+) ha", words)[1]) for words in shown.all_inner_texts()]
+    assert sum(areas) == pytest.approx(96 * 128 * 0.01, rel=1e-3)
+    page.get_by_role("tab", name="Check").click()
+    page.get_by_role("tab", name="Check", selected=True).wait_for()
+    page.get_by_label("Number of points").fill("16")
+    page.get_by_label("Minimum per class").fill("4")
+    page.get_by_role("button", name="Sample points").click()
+    for number in range(1, 17):
+        page.get_by_role("heading", name=f"Point {number} of 16").wait_for()
+        column, row = map(
+            int, re.search(r"Column (\d+), row (\d+)", page.locator(".q-tab-panel").inner_text()).groups()
+        )
+        page.keyboard.press(str(truth[row, column] + 1))
+    page.get_by_role("heading", name="Estimated accuracy and areas").wait_for()
+    report = page.locator(".q-tab-panel").inner_text()
+    assert "Overall accuracy" in report
+    assert all(name in report for name in names)
+    shown = page.locator(".leaflet-classes-pane > div")
+    expect(shown).to_have_css("opacity", "0.6", timeout=PATIENCE)  # it was hidden while points were labelled
+    with page.expect_download() as written:
+        page.get_by_role("button", name="Download Report").click()
+    content = written.value.path().read_text(encoding="utf-8")
+    assert "Area (hectares)" in content
+    assert re.search(r"Overall accuracy: [\d.]+ % \([\d.]+ to [\d.]+\)", report)[0] in content
+
+
+def test_a_pixel_is_inspected_a_stroke_painted_and_an_uncertain_place_found(page, tmp_path):
+    import_file(page, write_areas(tmp_path / "areas.geojson"))
+    page.locator(".plane[data-classes]").wait_for()
+    expect(page.get_by_role("dialog")).to_have_count(0, timeout=PATIENCE)
+    use(page, "i", "inspect")
+    page.mouse.click(*middle(page))
+    popup = page.locator(".pixel-values")
+    popup.get_by_text(re.compile(r"^Column 6[345], row 4[789]$")).wait_for()
+    assert popup.get_by_role("row", name=re.compile("near infrared")).count() == 1
+    use(page, "b", "brush")
+    expect(popup).to_have_count(0, timeout=PATIENCE)
+    page.get_by_role("radio", name="lake").click()
+    page.get_by_role("radio", name="lake", checked=True).wait_for()
+    page.mouse.move(*middle(page))
+    page.mouse.down()
+    page.mouse.move(*middle(page, 0.55, 0.55), steps=5)
+    page.mouse.up()
+    page.get_by_role("radio", name="lake 2 areas").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.get_by_text(re.compile("^Uncertain place at column")).wait_for()
+    page.locator(".target").wait_for()
+    page.keyboard.press("3")  # a class is chosen while the place is marked
+    page.get_by_role("radio", name="village", checked=True).wait_for()
+    page.get_by_label("Layer").click()
+    page.get_by_role("option", name="Probability of the class").click()
+    page.get_by_text("Probability of the most probable class: 33 %").wait_for()
+
+
+def test_a_smoothed_map_has_its_extents_on_the_page_and_in_the_file(page, tmp_path):
+    import_file(page, write_areas(tmp_path / "areas.geojson"))
+    expect(page.get_by_role("dialog")).to_have_count(0, timeout=PATIENCE)
+    page.locator(".plane[data-classes]").wait_for()
+    before = page.locator(".map-legend").inner_text()
+    page.get_by_label("Smoothing").click()
+    page.get_by_role("option", name="Majority filter, 5 x 5 pixels").click()
+    page.wait_for_function("words => document.querySelector('.map-legend').innerText !== words", arg=before)
+    after = re.findall(r"([\d.]+ %)", page.locator(".map-legend").inner_text())
+    with page.expect_download() as written:
+        page.get_by_role("button", name="Download Map").click()
+    with zipfile.ZipFile(written.value.path()) as packed:
+        packed.extractall(tmp_path / "map")
+    codes, legend, _ = read_class_map(next((tmp_path / "map").glob("*.tif")))
+    assert after == [percent((codes == entry.code).mean()) for entry in legend.entries]
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names", "ignore:Dataset has no geotransform")
+@pytest.mark.parametrize(("smoothing", "min_pixels"), [("", 1), ("majority-5", 1), ("auto", 1), ("", 20)])
+def test_tiles_show_the_map_that_is_written(image, tmp_path, smoothing, min_pixels):
+    work = ImageWork.opened(image, "scene.tif")
+    work.add(open_areas(image.with_name("areas.geojson"), "class").in_image(work.image))
+    trained = work.train("maximum-likelihood", smoothing, MapRule(min_pixels=min_pixels))
+    made = work.write_map(tmp_path / "map.tif", trained.rule)
+    codes, legend, _ = read_class_map(made.path)
+    assert trained.extents[0] == made.pixels
+    with rasterio.io.MemoryFile(work.tile("map", 0, 0, 0)) as file, file.open() as opened:
+        shown = opened.read()[:3, :96, :128]
+    colours = np.zeros((legend.n_codes, 3), dtype=np.uint8)
+    for entry in legend.entries:
+        colours[entry.code] = [int(entry.colour[i : i + 2], 16) for i in (1, 3, 5)]
+    np.testing.assert_array_equal(shown, colours[codes].transpose(2, 0, 1))
+    assert (f"--min-pixels {min_pixels}" in work.code()[1]) == (min_pixels > 1)
+    assert ("--smoothing" in work.code()[1]) == (trained.rule.smoothing is not None)
+    assert trained.rule.smoothing is not None or smoothing == ""

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from studios import PATIENCE, delayed, running
 
 from discriminant.raster import draw_samples, open_areas, read_class_map
-from discriminant.studio.image_page import corners_of
+from discriminant.studio.image_panels import corners_of
 from discriminant.studio.image_work import ImageWork, shape_of
 
 # One server and browser for all tests; each test has an image and a page of its own.

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import shapely
@@ -19,9 +20,9 @@ from ..errors import InputError
 from ..files import write_whole
 from ..raster.accuracy import MapAssessment, assess_map
 from ..raster.areas import Areas
-from ..raster.class_map import legend_of_file
+from ..raster.class_map import ClassMap, class_pixels, legend_of_file
 from ..raster.design import DesignSize, draw_design
-from .image_work import UNREADABLE, ImageWork
+from .image_work import PLAIN, UNREADABLE, ImageWork
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def check_file(work: ImageWork) -> Path:
 
 def drawn_check(work: ImageWork, total: int, at_least: int, progress: ProgressOption = None) -> Check:
     """Points on a map made from the current areas; every pixel of that map has a class."""
-    made = work.write_map(work.store.with_name(f"{work.path.stem}.check-map.tif"), None, progress)
+    rule = PLAIN if work.trained is None else replace(work.trained.rule, reject=None)
+    made = work.write_map(work.store.with_name(f"{work.path.stem}.check-map.tif"), rule, progress)
     design = draw_design(str(made.path), DesignSize(total, at_least), made.legend.names)
     centres = np.column_stack([design.columns, design.rows]) + 0.5
     check = Check(made.path, tuple((x, y) for x, y in centres.tolist()), (None,) * len(centres))
@@ -96,6 +98,16 @@ def assessment(work: ImageWork, check: Check) -> MapAssessment:
     source = check_file(work)
     points = Areas(shapes, labels, np.array(chosen) + 1, work.image.crs, "the points", str(source))
     return assess_map(str(check.map), points, names=legend_of_file(check.map).names)
+
+
+def report_parts(work: ImageWork, check: Check | None, made: ClassMap) -> dict[str, Any]:
+    """The area-adjusted estimates for the report of a map, if its points are labelled and it is still the same map."""
+    if check is None or not check.n_labelled or not check.map.exists():
+        return {}
+    found = assessment(work, check)
+    if class_pixels(str(check.map), legend_of_file(check.map).names) != {k: n for k, n in made.pixels.items() if n}:
+        return {}
+    return {"adjusted": found.area_adjusted(), "area_unit": "pixels" if found.hectares is None else "hectares"}
 
 
 def command(work: ImageWork, check: Check) -> Sequence[str]:

@@ -49,8 +49,8 @@ class Downloads:
             )
             return None
         path = self.page.visitors.folder(visitor()) / f"{work.path.stem}-map.tif"
-        reject = work.trained.reject
-        return await self.writing.run(lambda progress: work.write_map(path, reject, progress), cancellable=True)
+        rule = work.trained.rule
+        return await self.writing.run(lambda progress: work.write_map(path, rule, progress), cancellable=True)
 
     async def _map(self) -> None:
         made = await self._made_map()
@@ -63,8 +63,11 @@ class Downloads:
         made = await self._made_map()
         if made is None:
             return
+        from .image_check import report_parts
+
+        work, check = self.page.work, self.page.state.check
         path = self.page.visitors.folder(visitor()) / "image-report.html"
-        if await self.writing.run(self.page.work.write_report, path, made):
+        if await self.writing.run(lambda: work.write_report(path, made, **report_parts(work, check, made))):
             ui.download.file(path, "report.html")
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from .frame import set_text, text
+from ..results import percent
+from .frame import Work, set_text, text
 
 if TYPE_CHECKING:
     from .image_page import ImagePage
@@ -27,7 +28,8 @@ class MapLegend:
     def __init__(self, page: ImagePage) -> None:
         self.page = page
         self._entries, self._note = ui.html("").classes("map-legend"), text("", "remark", "map-note")
-        self._note.props("aria-live=polite")
+        self._place = text("", "map-note").props("aria-live=polite")
+        self._work = Work("Searching")
 
     def show(self) -> None:
         """Show the legend of the current layer."""
@@ -46,14 +48,14 @@ class MapLegend:
         if work.trained is None:
             page.drawing.fail("Draw areas of at least two classes first.")
             return
-        found = await page.drawing.run(lambda: (work.next_place(),))
+        found = await self._work.run(lambda: (work.next_place(),))
         if found is None:
             return
         if found[0] is None:
-            set_text(self._note, "Every place is near an area or a place that was proposed before.")
+            set_text(self._place, "Every place is near an area or a place that was proposed before.")
             return
         where = work.place(*found[0])
-        set_text(self._note, place_note(work.pixel_values(*found[0])))
+        set_text(self._place, place_note(work.pixel_values(*found[0])))
         page.call("lookAt", where, work.zooms + PROPOSAL_ZOOM_LEVELS)
         page.call("showSpot", where, False)
 
@@ -84,11 +86,14 @@ def legend_note(work: ImageWork) -> str:
     """How the areas in the legend were computed."""
     if work.trained is None:
         return ""
-    exact = "Areas on the map"
-    sampled = f"Areas on the map, estimated from every {work.preview.weight:,.0f}th pixel"
+    smoothed, choice = work.trained.rendered.margin > 0, work.trained.choice
+    whole = work.preview.weight == 1 or (smoothed and work.is_small)
+    before = " before smoothing" if smoothed and not work.is_small else ""
+    sampled = "" if whole else f", estimated from {percent(1 / work.preview.weight)} of the pixels"
+    chosen = "" if choice is None else f" {choice.sentence}"
     return (
-        f"{exact if work.preview.weight < 2 else sampled}, not corrected for its errors. "
-        "The tab Check estimates the true areas with intervals."
+        f"Areas on the map{before}{sampled}, not corrected for its errors. The tab Check estimates the true areas with "
+        f"intervals.{chosen}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 import secrets
 from collections.abc import Callable
 from functools import partial
@@ -23,10 +22,11 @@ from .frame import (
     Slider,
     Tabs,
     Work,
-    bring_into_view,
+    fold,
     load_libraries,
     opened,
     set_text,
+    settings_bar,
     step,
     text,
     visitor,
@@ -49,6 +49,16 @@ _MODELS = {
     "minimum-distance": "Minimum distance to class means",
     "gaussian-nb": "Gaussian naive Bayes",
     "logistic": "Logistic regression",
+}
+#: Largest minimum patch size: a tile is computed with a margin of twice as many pixels.
+MAX_PATCH: Final = 100
+#: Smoothings of the map, as in `image_work.SMOOTHINGS`.
+_SMOOTHINGS = {
+    "": "None",
+    "auto": "Bayesian (automatic)",
+    "majority-3": "Majority filter, 3 x 3 pixels",
+    "majority-5": "Majority filter, 5 x 5 pixels",
+    "majority-9": "Majority filter, 9 x 9 pixels",
 }
 #: Drawing tools: name, icon and key, which plane.js has, too.
 _TOOLS = {"rectangle": ("Rectangle", "crop_din", "R"), "polygon": ("Polygon", "pentagon", "P"),
@@ -121,7 +131,10 @@ class ImagePage:
         self._is_set = False
         self.panels: dict[str, Any] = {}
         self._learn = Latest(self._learned)
-        with ui.element("div").classes("rail"):
+        with ui.element("div").classes("rail") as self.rail:
+            with settings_bar():
+                self.drawn_class = ui.select([], label="Draw areas of").props("dense outlined").classes("drawn-class")
+                self.drawn_class.on_value_change(lambda event: self._choose_in_bar(event.value))
             self._image_controls()
             self._class_controls()
             self._map_controls()
@@ -132,8 +145,9 @@ class ImagePage:
         with self.stage, ui.element("div").classes("welcome"):
             text("Classify the pixels of an image", tag="h1")
             text(
-                "Open a GeoTIFF, PNG or JPEG of any size. Add classes and draw training areas; the class map of the "
-                "visible part is updated after every change. Areas are saved as you draw them."
+                "Open a GeoTIFF, PNG or JPEG of any size, or the example image. Add classes and draw or import "
+                "training areas; the class map and the hectares of each class are updated after every change. Areas "
+                "are saved as you draw them."
             )
         ui.keyboard(self._key, ignore=["input", "select", "textarea"])
 
@@ -170,12 +184,16 @@ class ImagePage:
             self.model = ui.select(_MODELS, value="auto", label="Model").props("dense outlined")
             self.layer = ui.select(_LAYERS, value="map", label="Layer").props("dense outlined")
             self.reject = ui.checkbox("Reject pixels unlike any class")
+            self.smoothing = ui.select(_SMOOTHINGS, value="", label="Smoothing").props("dense outlined")
+            self.patch = ui.number("Minimum patch size, pixels", value=1, min=1, step=1, format="%d", max=MAX_PATCH)
+            self.patch.props("dense outlined debounce=400")
             self.opacity = Slider("Opacity of the map", 0, 100, 60).moved(self._set_opacity)
             self.opacity.show("60 %")
             self.swipe = Slider("Swipe position", 0, 100, 100).moved(self._set_swipe)
             self.swipe.show("100 %")
             self.model.on_value_change(self._learn)
-            self.reject.on_value_change(self._learn)
+            for control in (self.reject, self.smoothing, self.patch):
+                control.on_value_change(self._learn)
             self.layer.on_value_change(self._show_map)
 
     @property
@@ -244,7 +262,7 @@ class ImagePage:
             with ui.element("div"):
                 self._build_tabs()
         self._show_classes()
-        bring_into_view(self.stage)
+        fold(self.rail)
 
     def _build_tools(self) -> None:
         self.tools: dict[str, Any] = {}
@@ -385,9 +403,16 @@ class ImagePage:
         colours = self.work.colours
         self.active = self.active if self.active in colours else next(iter(colours), "")
         self.classes.show()
+        self.drawn_class.set_options(list(colours), value=self.active or None)
         chosen = "" if self.active == self._browser_class else self.active
         self.call("showClasses", [{"name": name, "colour": colour} for name, colour in colours.items()], chosen)
         self._browser_class = self.active
+
+    def _choose_in_bar(self, name: str | None) -> None:
+        """Make the class that is selected above folded controls the active one."""
+        if name and name != self.active:
+            self.call("choose", name)
+            self.choose_class(name)
 
     def choose_class(self, name: str) -> None:
         """Make this class the active one, as it already is in the browser."""
@@ -487,6 +512,7 @@ class ImagePage:
             set_text(self.notes, " ".join([f"Imported {counted(areas)}", *notes]))
 
     async def _by_numbers(self) -> None:
+        from .image_panels import corners_of
         from .image_work import shape_of
 
         def drawn() -> None:
@@ -497,6 +523,8 @@ class ImagePage:
 
     async def move_by_numbers(self, key: int, given: str) -> None:
         """Move an area to the corners that were typed."""
+        from .image_panels import corners_of
+
         place = self.work.place_of(key)
         holes = [] if place is None else self.work.areas[place].rings[1:]
         await self.change(lambda: self.work.move(key, [corners_of(given), *holes]))
@@ -529,9 +557,11 @@ class ImagePage:
         if len({area.label for area in work.areas}) < 2:
             work.trained = None
         else:
+            from ..raster.models import MapRule
             from .image_work import REJECT
 
-            await self.drawing.run(work.train, self.model.value, REJECT if self.reject.value else None)
+            rule = MapRule(reject=REJECT if self.reject.value else None, min_pixels=max(int(self.patch.value or 1), 1))
+            await self.drawing.run(work.train, self.model.value, self.smoothing.value, rule)
         self._show_map()
         self.copies.show(*work.code())
         self.tabs.refresh("Signatures", "Separability", "Accuracy")
@@ -566,21 +596,3 @@ class ImagePage:
             self.call("showSpot", None, False)
             self.call("setOpacity", self.opacity.value / 100)
         self.tab = name
-
-
-def corners_of(given: str) -> list[tuple[float, float]]:
-    """The corners of an area: two numbers are a point, four a rectangle, more the corners of a polygon.
-
-    >>> corners_of("10, 20, 30, 40")
-    [(10.0, 20.0), (30.0, 20.0), (30.0, 40.0), (10.0, 40.0)]
-    """
-    numbers = [float(part) for part in re.findall(r"\d+(?:\.\d+)?", given)]
-    if len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]:
-        left, top, right, bottom = numbers
-        return [(left, top), (right, top), (right, bottom), (left, bottom)]
-    if len(numbers) == 2 or (len(numbers) >= 6 and len(numbers) % 2 == 0):
-        return list(zip(numbers[::2], numbers[1::2], strict=True))
-    raise InputError(
-        "These are not coordinates of an area. Give left, top, right and bottom of a rectangle, x and y of a point, "
-        "or x and y of each corner of a polygon, in pixels."
-    )

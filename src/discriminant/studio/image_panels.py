@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from nicegui import run, ui
 
-from ..errors import DiscriminantError
+from ..errors import DiscriminantError, InputError
+from ..results import several
 from .frame import Work, computed, figure, report_blocks, set_text, text
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ R = TypeVar("R")
 #: An array as Plotly writes it: packed in base64, or a list.
 Packed = dict[str, str] | list[float]
 
+#: Number of areas in the list: a browser takes seconds for thousands of rows.
+MAX_LISTED_AREAS: Final = 100
 #: Default number of points of the check, in total and at least in each class.
 DEFAULT_POINTS: Final = 60
 DEFAULT_POINTS_PER_CLASS: Final = 10
@@ -43,9 +47,13 @@ class AreaRow:
             with self._button:
                 self._name, self._kind = text("", tag="span"), text("", "remark", tag="span")
             self._delete = ui.button(icon="delete", on_click=partial(page.delete_area, key)).props("flat dense round")
+        self._shown: tuple[int, Area, str, bool] | None = None
 
     def show(self, number: int, area: Area, colour: str, is_chosen: bool) -> None:
         """Show the current state of the area."""
+        if self._shown == (number, area, colour, is_chosen):
+            return
+        self._shown = number, area, colour, is_chosen
         set_text(self._name, f"{number}. {area.label}")
         n = sum(map(len, area.rings))
         set_text(self._kind, "point" if n == 1 else f"{area.shape.geom_type.lower()}, {n} corners")
@@ -71,6 +79,7 @@ class AreaPanel:
         self._corners = ui.input("").props("dense outlined").classes("typed")
         self._corners.on("keydown.enter", self._move)
         self._place = ui.element("div").classes("areas")
+        self._more = text("", "remark")
         self.show()
 
     def show(self) -> None:
@@ -82,21 +91,24 @@ class AreaPanel:
             self._hint,
             "Select an area, here or on the image, to move its corners or delete it."
             if work.areas
-            else "Add a class on the left, choose a tool above the image, and draw areas of the class.",
+            else "Add a class and draw its areas with a tool above the image, or import areas (step 2).",
         )
         self._hint.visible = chosen is None
         self._show_corners(chosen)
-        for key in self._rows.keys() - {area.key for area in work.areas}:
+        listed = [(place, area) for place, area in enumerate(work.areas) if place < MAX_LISTED_AREAS or place == chosen]
+        for key in self._rows.keys() - {area.key for _, area in listed}:
             self._rows.pop(key).place.delete()
         shown = self._place.default_slot.children
-        for place, area in enumerate(work.areas):
+        for position, (place, area) in enumerate(listed):
             if area.key not in self._rows:
                 with self._place:
                     self._rows[area.key] = AreaRow(self.page, area.key)
             row = self._rows[area.key]
-            if shown[place] is not row.place:
-                row.place.move(target_index=place)
+            if shown[position] is not row.place:
+                row.place.move(target_index=position)
             row.show(place + 1, area, work.colours[area.label], place == chosen)
+        n_more = len(work.areas) - len(listed)
+        set_text(self._more, f"and {several(n_more, 'more area')}: select them on the image" if n_more else "")
 
     def _show_corners(self, place: int | None) -> None:
         """Show the corners of the selected area; what is typed stays until the area changes."""
@@ -112,6 +124,24 @@ class AreaPanel:
     async def _move(self) -> None:
         if self._shown is not None:
             await self.page.move_by_numbers(self._shown.key, self._corners.value or "")
+
+
+def corners_of(given: str) -> list[tuple[float, float]]:
+    """The corners of an area: two numbers are a point, four a rectangle, more the corners of a polygon.
+
+    >>> corners_of("10, 20, 30, 40")
+    [(10.0, 20.0), (30.0, 20.0), (30.0, 40.0), (10.0, 40.0)]
+    """
+    numbers = [float(part) for part in re.findall(r"\d+(?:\.\d+)?", given)]
+    if len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]:
+        left, top, right, bottom = numbers
+        return [(left, top), (right, top), (right, bottom), (left, bottom)]
+    if len(numbers) == 2 or (len(numbers) >= 6 and len(numbers) % 2 == 0):
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+    raise InputError(
+        "These are not coordinates of an area. Give left, top, right and bottom of a rectangle, x and y of a point, "
+        "or x and y of each corner of a polygon, in pixels."
+    )
 
 
 class SignaturePanel:
@@ -262,6 +292,7 @@ class CheckPanel:
                 self._asking(self.at)
             else:
                 self.page.call("showSpot", None, False)
+                self.page.call("setOpacity", self.page.opacity.value / 100)  # it was hidden while points were labelled
             if check.n_labelled and self.at is None:
                 ui.timer(0, self._estimate, once=True)
             with ui.row():
@@ -308,7 +339,7 @@ class CheckPanel:
         column, row = check.places[at]
         now = "" if check.labels[at] is None else f" Label: {check.labels[at]}."
         text(f"Point {at + 1} of {len(check.labels)}: which class is it?", tag="h3")
-        text(f"Column {column:.0f}, row {row:.0f}.{now}", "remark")
+        text(f"Column {int(column)}, row {int(row)}.{now}", "remark")
         with ui.element("div").classes("answers").props('role=group aria-label="Class of the point"'):
             for number, (name, colour) in enumerate(page.work.colours.items(), 1):
                 button = ui.element("button").props("type=button").classes("class")

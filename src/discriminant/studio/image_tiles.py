@@ -16,6 +16,7 @@ from ..raster.figures import png
 from ..raster.models import valued_rows
 
 if TYPE_CHECKING:
+    from ..raster.class_map import Legend
     from .image_work import Trained
 
 #: Bytes of cached pixels: several times those of a large screen.
@@ -66,7 +67,7 @@ def image_png(shades: Array, valid: Array) -> bytes:
 
 
 def coloured_png(trained: Trained, layer: str, values: Array, valid: Array) -> bytes:
-    """Pixels in the colours of their classes, or by their highest probability."""
+    """Pixels by their highest probability, or marked if they are unlike any class."""
     pixels, seen = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
     if layer == "probability":
         p = np.zeros(seen.size)
@@ -77,16 +78,17 @@ def coloured_png(trained: Trained, layer: str, values: Array, valid: Array) -> b
         anchors = np.array([rgb(colour) for colour in PROBABILITY_COLOURS]).T
         levels = [np.interp(p, steps, anchor).reshape(valid.shape) for anchor in anchors]
         return image_png(np.rint(levels).astype(np.uint8), valid)
-    if layer == "unlike":
-        if trained.unlike is None:
-            return image_png(np.zeros((1, *valid.shape), dtype=np.uint8), np.zeros_like(valid))
-        legend, score = trained.unlike
-        marked = score(pixels, seen).reshape(valid.shape) == (legend.rejected.code if legend.rejected else -1)
-        shade = np.array(rgb(UNLIKE_COLOUR), dtype=np.uint8)
-        return image_png(np.broadcast_to(shade[:, None, None], (3, *valid.shape)), valid & marked)
-    codes = trained.score(pixels, seen).reshape(valid.shape)
-    shades = np.zeros((int(codes.max()) + 1, 3), dtype=np.uint8)
-    for entry in trained.legend.entries:
-        if entry.code < len(shades):
-            shades[entry.code] = rgb(entry.colour)
-    return image_png(shades[codes].transpose(2, 0, 1), valid & (codes != trained.legend.nodata))
+    if trained.unlike is None:
+        return image_png(np.zeros((1, *valid.shape), dtype=np.uint8), np.zeros_like(valid))
+    legend, score = trained.unlike
+    marked = score(pixels, seen).reshape(valid.shape) == (legend.rejected.code if legend.rejected else -1)
+    shade = np.array(rgb(UNLIKE_COLOUR), dtype=np.uint8)
+    return image_png(np.broadcast_to(shade[:, None, None], (3, *valid.shape)), valid & marked)
+
+
+def class_png(legend: Legend, codes: Array, valid: Array) -> bytes:
+    """Class codes in the colours of a legend."""
+    shades = np.zeros((legend.n_codes, 3), dtype=np.uint8)
+    for entry in legend.entries:
+        shades[entry.code] = rgb(entry.colour)
+    return image_png(shades[codes].transpose(2, 0, 1), valid & (codes != legend.nodata))

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import shapely
@@ -33,17 +33,23 @@ from ..raster.areas import Areas
 from ..raster.class_map import ClassMap, Legend, written_classes
 from ..raster.classify import MapOptions, classify_image
 from ..raster.colours import class_colours
-from ..raster.coordinates import apply_affine
+from ..raster.coordinates import apply_affine, code_areas, pixel_areas
 from ..raster.figures import shown_bands
 from ..raster.files import extra
 from ..raster.image import Image, open_image
 from ..raster.models import MapRule, fit_image_model, held_out_accuracy, image_model, pixel_classifier
 from ..raster.preview import Preview, preview_extents, preview_of, uncertain_place
+from ..raster.rendering import PixelMap
 from ..raster.samples import Samples, draw_samples
 from ..raster.separability import ClassSeparability, best_bands, class_separability
+from ..raster.smoothing import Smoothing
+from ..raster.smoothing_choice import SmoothingChoice, choose_smoothing
 from ..report.raster_page import RasterReport, write_raster_report
-from ..results import visible
-from .image_tiles import PixelCache, coloured_png, image_png, stretched
+from ..results import plain, visible
+from .image_tiles import PixelCache, class_png, coloured_png, image_png, stretched
+
+if TYPE_CHECKING:
+    from rasterio.windows import Window
 
 F = TypeVar("F")
 _TILE = 256
@@ -54,6 +60,14 @@ STRETCHES = {"2 to 98 %": (2.0, 98.0), "0.5 to 99.5 %": (0.5, 99.5), "Lowest to 
 #: A pixel is unlike a class if it is outside the region that contains this share of the class.
 REJECT = 0.99
 
+
+#: The rule of a map without smoothing.
+PLAIN: Final = MapRule()
+#: Fixed smoothings of the map, which the page names; "auto" is chosen by held-out areas.
+SMOOTHINGS: Final = {f"majority-{side}": Smoothing("majority", side) for side in (3, 5, 9)}
+#: A tile of a smoothed map is computed from at most this many pixels of the image, half a second for six bands; a tile
+#: that covers more shows the map before smoothing.
+MAX_SMOOTHED_PIXELS: Final = 1 << 22
 
 #: Exceptions of reading a file that another program has changed.
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, shapely.errors.ShapelyError)
@@ -114,12 +128,27 @@ class Trained:
     name: str
     model: Any
     samples: Samples
-    legend: Legend
-    score: Any
-    reject: float | None
+    rendered: PixelMap
     unlike: tuple[Legend, Any] | None
     bands: tuple[str, ...]
     extents: tuple[dict[Any, int], dict[Any, float] | None]
+    choice: SmoothingChoice | None = None  #: if the smoothing was chosen by held-out areas
+
+    @property
+    def legend(self) -> Legend:
+        """The legend of the map."""
+        return self.rendered.legend
+
+    @property
+    def rule(self) -> MapRule:
+        """The decision rule of the map."""
+        return self.rendered.rule
+
+    def window_codes(self, image: Image, window: Window, shape: tuple[int, int]) -> Array:
+        """The codes of a window at a lower resolution, by nearest neighbours."""
+        codes = self.rendered.of_window(image, window).codes
+        rows, columns = (((np.arange(n) + 0.5) * m / n).astype(int) for n, m in zip(shape, codes.shape, strict=True))
+        return codes[rows][:, columns]
 
 
 @dataclass(frozen=True)
@@ -174,6 +203,11 @@ class ImageWork:
         return max(math.ceil(math.log2(max(max(self.image.shape) / _TILE, 1))), 0)
 
     @property
+    def is_small(self) -> bool:
+        """Whether a smoothed map of the whole image is computed after every change."""
+        return self.image.shape[0] * self.image.shape[1] <= MAX_SMOOTHED_PIXELS
+
+    @property
     def side(self) -> int:
         """The side of the plane, in pixels of the image."""
         return _TILE * 2**self.zooms
@@ -208,21 +242,38 @@ class ImageWork:
         if found is None or (layer != "image" and trained is None):
             return None
         values, valid = found
+        if trained is not None and layer == "map":
+            return class_png(trained.legend, self._codes(trained, zoom, x, y, found), valid)
         if trained is not None and layer != "image":
             return coloured_png(trained, layer, values, valid)
         return image_png(np.stack([stretched(values[band], *self._ends(band)) for band in self.bands]), valid)
 
-    def _read(self, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
-        """The pixels of a tile and their mask; None outside the image."""
-        if not 0 <= zoom <= self.zooms:
-            return None
+    def _codes(self, trained: Trained, zoom: int, x: int, y: int, found: tuple[Array, Array]) -> Array:
+        """The codes of a tile; a smoothed map is computed at full resolution, unless that takes too long."""
+        values, valid = found
+        window, shape = self._window(zoom, x, y)
+        if not trained.rendered.margin or window.width * window.height > MAX_SMOOTHED_PIXELS:
+            flat = np.ascontiguousarray(values.reshape(len(values), -1))
+            return trained.rendered.score(flat, valid.ravel()).reshape(valid.shape)
+        codes = np.full(valid.shape, trained.legend.nodata, dtype=trained.legend.dtype)
+        codes[: shape[0], : shape[1]] = trained.window_codes(self.image, window, shape)
+        return codes
+
+    def _window(self, zoom: int, x: int, y: int) -> tuple[Window, tuple[int, int]]:
+        """The window of a tile, and its height and width on the tile."""
         step = 2 ** (self.zooms - zoom)
         (height, width), top, left = self.image.shape, y * _TILE * step, x * _TILE * step
         rows, columns = min(height - top, _TILE * step), min(width - left, _TILE * step)
-        if min(x, y) < 0 or rows <= 0 or columns <= 0:
+        return extra("rasterio.windows").Window(left, top, columns, rows), (-(-rows // step), -(-columns // step))
+
+    def _read(self, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
+        """The pixels of a tile and their mask; None outside the image."""
+        if not 0 <= zoom <= self.zooms or min(x, y) < 0:
             return None
-        shape = -(-rows // step), -(-columns // step)
-        part, seen = self.image.read(extra("rasterio.windows").Window(left, top, columns, rows), shape)
+        window, shape = self._window(zoom, x, y)
+        if min(window.width, window.height) <= 0:
+            return None
+        part, seen = self.image.read(window, shape)
         values = np.zeros((len(part), _TILE, _TILE), dtype=part.dtype)
         valid = np.zeros((_TILE, _TILE), dtype=bool)
         values[:, : shape[0], : shape[1]], valid[: shape[0], : shape[1]] = part, seen
@@ -372,20 +423,37 @@ class ImageWork:
         self.drawn_areas().save(path)
         return path
 
-    def train(self, name: str, reject: float | None = None) -> Trained:
-        """Fit a model to the areas."""
+    def train(self, name: str, smoothing: str = "", rule: MapRule = PLAIN) -> Trained:
+        """Fit a model to the areas; ``smoothing`` is "auto" or a key of `SMOOTHINGS`."""
         if len({area.label for area in self.areas}) < 2:
             raise InputError("Draw areas of at least two classes first.")
         samples = draw_samples(self.image, self.drawn_areas())
         _ = samples.statistics  # computed here, in a thread
         model = fit_image_model(image_model(name, samples.classes.tolist()), samples)
-        legend, score = pixel_classifier(model, MapRule(reject=reject), self._shades(samples))
-        unlike = _if_known(lambda: pixel_classifier(model, MapRule(reject=REJECT), self._shades(samples)))
+        choice, smoothed = None, SMOOTHINGS.get(smoothing)
+        if smoothing == "auto":
+            choice = choose_smoothing(model, self.image, samples, rule=rule)
+            smoothed = choice.chosen
+        shades = self._shades(samples)
+        rendered = PixelMap.of(model, replace(rule, smoothing=smoothed), shades)
+        unlike = _if_known(lambda: pixel_classifier(model, MapRule(reject=REJECT), shades))
         bands = _if_known(lambda: best_bands(samples.statistics, 2)) or samples.band_names[:2]
-        extents = preview_extents(self.preview, legend, score)
-        self.trained = Trained(name, model, samples, legend, score, reject, unlike, bands, extents)
+        self.trained = Trained(name, model, samples, rendered, unlike, bands, self._extents(rendered), choice)
         self.version += 1
         return self.trained
+
+    def _extents(self, rendered: PixelMap) -> tuple[dict[Any, int], dict[Any, float] | None]:
+        """Pixels and hectares of the classes: of the whole map if it is small and smoothed, else by the preview."""
+        height, width = self.image.shape
+        if not rendered.margin or not self.is_small:
+            return preview_extents(self.preview, rendered.legend, rendered.score)
+        whole, areas = extra("rasterio.windows").Window(0, 0, width, height), pixel_areas(self.image)
+        pixels, hectares = code_areas(
+            rendered.of_window(self.image, whole).codes, whole, rendered.legend.n_codes, areas
+        )
+        by_class = {plain(entry.label): entry.code for entry in rendered.legend.entries}
+        on_ground = None if areas is None else {label: float(hectares[code]) for label, code in by_class.items()}
+        return {label: int(pixels[code]) for label, code in by_class.items()}, on_ground
 
     def _shades(self, samples: Samples) -> dict[str, str]:
         known = dict(self.colours)  # a class may be renamed meanwhile
@@ -422,22 +490,28 @@ class ImageWork:
         rows = as_rows(values.reshape(1, -1).astype(np.float64), list(self.trained.samples.band_names))
         labels = map(str, self.trained.model.classes_.tolist())
         probabilities = dict(zip(labels, posterior(self.trained.model, rows).probabilities[0].tolist(), strict=True))
-        code = int(self.trained.score(values.reshape(-1, 1), np.ones(1, bool))[0])
+        window = extra("rasterio.windows").Window(*place, 1, 1)
+        code = int(self.trained.rendered.of_window(self.image, window).codes[0, 0])
         return replace(found, label=str(self.trained.legend.names[code]), probabilities=probabilities)
 
     def accuracy(self) -> Any:
         """The accuracy on held-out areas."""
-        assert self.trained is not None
-        return held_out_accuracy(self.trained.model, self.trained.samples, rule=MapRule(reject=self.trained.reject))
+        trained = self.trained
+        assert trained is not None
+        return (
+            held_out_accuracy(trained.model, trained.samples, rule=trained.rule)
+            if trained.choice is None
+            else trained.choice.accuracy
+        )
 
-    def write_map(self, path: Path, reject: float | None, progress: ProgressOption = None) -> ClassMap:
+    def write_map(self, path: Path, rule: MapRule, progress: ProgressOption = None) -> ClassMap:
         """Write the class map of the whole image, with its style."""
         trained = self.trained
         if trained is None:
             raise InputError("Draw areas of at least two classes first.")
         shades = self._shades(trained.samples)
         options = MapOptions(colours=shades, overwrite=True, progress=progress)
-        return classify_image(trained.model, self.image, path, MapRule(reject=reject), options)
+        return classify_image(trained.model, self.image, path, rule, options)
 
     def separability(self) -> ClassSeparability:
         """The separability of the classes."""
@@ -456,6 +530,7 @@ class ImageWork:
             model=trained.model,
             held_out=_if_known(self.accuracy),
             command=self.code()[1],
+            smoothing=trained.choice,
             **more,
         )
         return write_raster_report(path, report)
@@ -463,17 +538,26 @@ class ImageWork:
     def code(self) -> tuple[str, str]:
         """The Python code and the command."""
         name = "auto" if self.trained is None else self.trained.name
-        reject = None if self.trained is None else self.trained.reject
+        rule = PLAIN if self.trained is None else self.trained.rule
+        parts = {"reject": rule.reject, "smoothing": rule.smoothing}
+        given = [f"{part}={value!r}" for part, value in parts.items() if value is not None]
+        given += [f"min_pixels={rule.min_pixels}"] * (rule.min_pixels > 1)
+        used = ["MapRule", *["Smoothing"] * (rule.smoothing is not None), "classify_image", "draw_samples"]
         areas = self.store.name
         python = (
-            "from discriminant.raster import MapRule, classify_image, draw_samples, fit_image_model, image_model\n\n"
+            f"from discriminant.raster import {', '.join(used)}, fit_image_model, image_model\n\n"
             f"samples = draw_samples({self.label!r}, {areas!r}, 'class')\nprint(samples.statistics)\n"
             f"model = fit_image_model(image_model({name!r}, samples.classes.tolist()), samples)\n"
-            f"classify_image(model, {self.label!r}, 'map.tif', MapRule(reject={reject!r}))\n"
+            f"classify_image(model, {self.label!r}, 'map.tif', MapRule({', '.join(given)}))\n"
         )
         words = ["discriminant", "raster", "classify", self.label, "--areas", areas, "--class-field", "class"]
-        words += ["--model", name, *([] if reject is None else ["--reject", str(reject)]), "-o", "map.tif"]
-        return python, shlex.join(words)
+        words += ["--model", name, *([] if rule.reject is None else ["--reject", str(rule.reject)])]
+        if rule.smoothing is not None:
+            words += ["--smoothing", rule.smoothing.method]
+            words += ["--smoothing-window", str(rule.smoothing.window)] * (rule.smoothing.method != "potts")
+            words += ["--smoothing-strength", str(rule.smoothing.strength)] * (rule.smoothing.method != "majority")
+        words += ["--min-pixels", str(rule.min_pixels)] * (rule.min_pixels > 1)
+        return python, shlex.join([*words, "-o", "map.tif"])
 
 
 def _if_known(find: Callable[[], F]) -> F | None:
