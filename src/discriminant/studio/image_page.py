@@ -22,11 +22,9 @@ from .frame import (
     Slider,
     Tabs,
     Work,
-    fold,
     load_libraries,
     opened,
     set_text,
-    settings_bar,
     step,
     text,
     visitor,
@@ -34,6 +32,7 @@ from .frame import (
 from .image_classes import ClassList
 from .image_downloads import Downloads
 from .image_legend import MapLegend
+from .narrow import fold, settings_bar
 from .visitors import Visitors
 
 if TYPE_CHECKING:
