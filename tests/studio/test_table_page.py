@@ -11,6 +11,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from studios import PATIENCE, delayed
 
 from discriminant import load, open_table, read_model_file, read_training
 from discriminant.errors import InputError
@@ -354,3 +355,19 @@ def test_a_model_is_validated_and_its_effects_are_shown(compared):
     compared.get_by_role("heading", name="Stability of predictions").wait_for()
     compared.get_by_role("tab", name="Effects", exact=True).click()
     compared.get_by_role("heading", name="Effects").wait_for()
+
+
+def test_quick_choices_are_all_kept_at_a_slow_server(browser, studio, files):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    with delayed(studio.address, 0.5) as address:
+        page = context.new_page()
+        page.goto(address)
+        page.set_input_files("input[type=file]", files / "learn.csv")
+        page.get_by_role("heading", name="Classification of “ill”").wait_for()
+        choose(page, "Models to compare", "Ridge logistic", "Regularised", "Naive Bayes", "Support vector")
+        page.get_by_role("button", name="Compare").click()
+        page.get_by_role("heading", name="Model comparison").wait_for()
+        names = page.get_by_role("region", name="Table of models").get_by_role("rowheader").all_inner_texts()
+        assert sorted(names) == ["baseline", "lda"]
+        context.close()

@@ -227,8 +227,18 @@ def with_config(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "layout": layout, "config": {"displayModeBar": False, "displaylogo": False}}
 
 
-#: NiceGUI sets the list of the arguments of the event as the value, which is the name of no tab.
+#: NiceGUI sets the list of the arguments of the event as the value, which is the name of no tab and of no option.
 _SELECT: Final = 'name => { element.props["model-value"] = name; }'
+
+
+class Choices(ui.select):
+    """A list of several choices that the browser shows at once; a second click before the server's answer is kept."""
+
+    LOOPBACK = False
+
+    def __init__(self, options: dict[str, str], value: list[str], label: str) -> None:
+        super().__init__(options, value=value, label=label, multiple=True)
+        self.on("update:model-value", js_handler=_SELECT)
 
 
 class _BrowserTabs(ui.tabs):

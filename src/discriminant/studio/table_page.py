@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..results import several
 from .bundled import BUNDLED, write_bundled
 from .frame import (
+    Choices,
     Copies,
     FileChooser,
     Job,
@@ -164,7 +165,7 @@ class TablePage:
         self.chooser.visible, self.current.visible = offered, not offered
 
     def _model_controls(self) -> None:
-        self.models = ui.select(_MODELS, value=list(DEFAULT_MODELS), label="Models to compare", multiple=True)
+        self.models = Choices(_MODELS, list(DEFAULT_MODELS), "Models to compare")
         self.metric = ui.select(_METRICS, value="", label="Rank the models by")
         with ui.element("div").classes("pair") as self.cost:
             self.cost_class = ui.select({}, label="Missed class")
