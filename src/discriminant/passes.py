@@ -54,19 +54,6 @@ class Form:
     def n_parameters(self) -> int:
         return self.shape[0] * self.shape[1]
 
-    @cached_property
-    def class_pairs(self) -> tuple[list[int], list[int]]:
-        """The first and the second class of each pair."""
-        first, second = np.triu_indices(self.n_scores, 1)
-        return first.tolist(), second.tolist()
-
-    @cached_property
-    def pair_products(self) -> Array:
-        """``(q_i - q_j)(q_i - q_j)'`` for the contrasts q of each pair of classes."""
-        first, second = self.class_pairs
-        difference = (self.contrasts[:, first] - self.contrasts[:, second]).T
-        return difference[:, :, None] * difference[:, None, :]
-
 
 class Pass:
     """A statistic of the rows at given coefficients, updated with parts of blocks that stay in a core's cache.
@@ -83,7 +70,6 @@ class Pass:
     ) -> None:
         self.form, self.intercept, self.each = objective.form, intercept, each
         self.loss, self.standard, self.single = objective.loss, objective.standardised, objective.single
-        self.dtype = np.dtype(np.float32 if self.single else np.float64)
         # Rounded coefficients are another point next to this one, whose loss and gradient are consistent.
         self.coef = coef.astype(self.dtype).astype(np.float64) if self.single else coef
         self.by_column = np.ascontiguousarray(coef.T, dtype=self.dtype)
@@ -92,6 +78,11 @@ class Pass:
         #: Products of sparse rows are summed column by column.
         self.order: Literal["C", "F"] = "F" if isinstance(objective.data.rows, SparseRows) else "C"
         self.reset()
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """The type of the products with rows."""
+        return np.float32 if self.single else np.float64
 
     def reset(self) -> None:
         """Set all sums to 0."""
@@ -122,7 +113,7 @@ class Pass:
             yield block
             return
         width = max(block.X.shape[1], len(self.coef)) if self.single else block.X.shape[1]
-        step = max(64, PART_BYTES // (self.dtype.itemsize * width))
+        step = max(64, PART_BYTES // (np.dtype(self.dtype).itemsize * width))
         for start in range(0, block.n_rows, step):
             where = slice(start, start + step)
             X = block.X[where].toarray() if block.sparse else block.X[where]
@@ -254,7 +245,7 @@ class HessianPass(GradientPass):
     def _add_classes(self, part: Block) -> None:
         roots = np.sqrt(self.loss.curvatures(self.scores(part), part.codes))
         rows = self.with_ones(part) * np.sqrt(part.weight)[:, None]
-        for square, i, j in zip(self.squares, *self.form.class_pairs, strict=True):
+        for square, i, j in zip(self.squares, *np.triu_indices(self.form.n_scores, 1), strict=True):
             scaled = rows * (roots[:, i] * roots[:, j])[:, None]
             square += scaled.T @ scaled
 
@@ -263,7 +254,9 @@ class HessianPass(GradientPass):
         """The second derivatives in all parameters."""
         if self.form.n_scores == 1:
             return self.squares[0]
-        mixed = np.tensordot(self.form.pair_products, self.squares, axes=(0, 0))
+        first, second = np.triu_indices(self.form.n_scores, 1)
+        difference = (self.form.contrasts[:, first] - self.form.contrasts[:, second]).T
+        mixed = np.tensordot(difference[:, :, None] * difference[:, None, :], self.squares, axes=(0, 0))
         return mixed.transpose(0, 2, 1, 3).reshape(self.form.n_parameters, -1)
 
 

@@ -411,7 +411,7 @@ class Scorer:
         """The scores of all blocks, transformed and written into ``out``."""
         write = partial(_predict_block, self.rule, kind)
         few = isinstance(self.rule, LinearRule) and rows.n_rows * self.rule.coef.size <= MAX_SERIAL_PRODUCTS
-        if few and isinstance(rows, Rows):
+        if few and isinstance(rows, Rows) and self.n_jobs is None:
             with quiet_numbers():
                 overflowing = [] if write(rows.block(0, rows.n_rows), out) else [0]
         else:

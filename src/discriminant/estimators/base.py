@@ -370,7 +370,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             elif hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
             return
-        if type(X) is np.ndarray and not hasattr(self, "feature_names_in_") and X.shape[1:] == (self.n_features_in_,):
+        plain = type(X) is np.ndarray and not reset and not hasattr(self, "feature_names_in_")
+        if plain and X.shape[1:] == (self.n_features_in_,):  # validate_data takes longer than the scores of a row
             return
         try:
             named = X if names is None else frame_of({name: [] for name in names})
