@@ -370,9 +370,9 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             elif hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
             return
-        plain = type(X) is np.ndarray and not reset and not hasattr(self, "feature_names_in_")
-        if plain and X.shape[1:] == (self.n_features_in_,):  # validate_data takes longer than the scores of a row
-            return
+        nameless = not reset and not hasattr(self, "feature_names_in_")
+        if type(X) is np.ndarray and nameless and X.shape[1:] == (self.n_features_in_,):
+            return  # validate_data takes longer than the scores of a row
         try:
             named = X if names is None else frame_of({name: [] for name in names})
             validate_data(self, named, "no_validation", reset=reset, skip_check_array=True)
