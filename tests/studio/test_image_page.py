@@ -150,6 +150,12 @@ def test_areas_are_kept_beside_the_image_and_read_by_the_library(visit, scene):
     }  # fmt: skip
 
 
+def test_tiles_that_overlap_are_not_added_up(drawn):
+    tile = drawn.locator("img.leaflet-tile").first
+    tile.wait_for()
+    assert tile.evaluate("e => getComputedStyle(e).mixBlendMode") == "normal"
+
+
 def test_the_map_of_what_is_visible_has_the_classes_of_the_areas(drawn):
     drawn.locator(".plane[data-classes]").wait_for()
     colours = [swatch.input_value() for swatch in drawn.locator("input[type=color]").all()]
