@@ -91,7 +91,7 @@ quality: .venv/.ready-bench .venv/.built
 
 # Exit code 1 if a result is out of bounds; the page is written in any case.
 coverage: .venv/.ready-test .venv/.built
-	$(BIN)/python -m tests.studies $(STUDIES)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.studies $(STUDIES)
 
 format: .venv/.ready-test
 	$(BIN)/ruff check --fix .

@@ -34,12 +34,15 @@ class HeldOut:
         Index of the first pair of each row.
     seen : bool array of shape (n_rows, n_splits + 1)
         The training rows of each fit; the last fit uses all rows.
+    columns : bool array of shape (n_splits + 1, p), optional
+        The columns of each fit; the coefficients of the others are 0. Default: all.
     """
 
     rows: Array
     fits: Array
     first: Array
     seen: Array
+    columns: Array | None = None
 
     @classmethod
     def by_splits(cls, splits: Sequence[tuple[Array, Array]], n_rows: int) -> HeldOut:
@@ -67,7 +70,9 @@ class HeldOut:
         pairs = self.fits < n
         rows = self.rows[pairs]
         first = np.searchsorted(rows, np.arange(len(self.seen) + 1))
-        return HeldOut(rows, self.fits[pairs], first, np.ascontiguousarray(self.seen[:, [*range(n), -1]]))
+        fits = [*range(n), -1]
+        columns = None if self.columns is None else self.columns[fits]
+        return HeldOut(rows, self.fits[pairs], first, np.ascontiguousarray(self.seen[:, fits]), columns)
 
     @property
     def n_splits(self) -> int:

@@ -193,7 +193,8 @@ class Candidate:
         scale = np.where(place >= 0, PAIR_VARIANCE**-0.5, 1.0)
         objective = _objective(training, training.data, as_rows(basis.expand(training.values)), scale)
         alphas = alphas if len(alphas) else strengths(objective, None, None)[::2]
-        choice = RidgeChoice.among(objective, training.held, alphas, TOL, 1, MAX_STEPS, free if len(used) else None)
+        held = replace(training.held, columns=free) if len(used) else training.held
+        choice = RidgeChoice.among(objective, held, alphas, TOL, 1, MAX_STEPS)
         scores = choice.best.scores
         posteriors = log_softmax(scores if scores.shape[1] > 1 else scores * [0.0, 1.0])
         return cls(

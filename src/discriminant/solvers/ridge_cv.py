@@ -78,19 +78,12 @@ class RidgeChoice:
 
     @classmethod
     def among(
-        cls,
-        objective: Objective,
-        held: HeldOut,
-        alphas: Array,
-        tol: float,
-        max_rising: int | None,
-        max_iter: int = 200,
-        free: Array | None = None,
+        cls, objective: Objective, held: HeldOut, alphas: Array, tol: float, max_rising: int | None, max_iter: int = 200
     ) -> RidgeChoice:
-        """Try the strengths in turn, at most ``max_rising`` beyond the best one; ``free`` is that of `ridge_paths`."""
-        span = RowSpan.of(objective) if free is None and is_wide(objective) else None
+        """Try the strengths in turn, at most ``max_rising`` beyond the best one."""
+        span = RowSpan.of(objective) if held.columns is None and is_wide(objective) else None
         own, losses, criteria = span.objective if span else objective, list[Array](), list[float]()
-        for fits in ridge_paths(own, held, alphas, tol, max_iter, free):
+        for fits in ridge_paths(own, held, alphas, tol, max_iter):
             losses.append(fits.losses(objective, held))
             criteria.append(losses[-1].mean() + strength_prior(objective, fits.alpha))
             best = int(np.argmin(criteria))
@@ -104,12 +97,7 @@ class RidgeChoice:
 
 
 def ridge_paths(
-    objective: Objective,
-    held: HeldOut,
-    alphas: Sequence[float] | Array,
-    tol: float,
-    max_iter: int,
-    free: Array | None = None,
+    objective: Objective, held: HeldOut, alphas: Sequence[float] | Array, tol: float, max_iter: int
 ) -> Iterator[FoldFits]:
     """All fits at decreasing strengths, one strength after the other.
 
@@ -125,8 +113,6 @@ def ridge_paths(
         Estimated relative suboptimality of a fit at which it has converged.
     max_iter : int
         Steps at each strength.
-    free : bool array of shape (fits, p), optional
-        The columns of each fit; the coefficients of the others are 0. Default: all.
     """
     objective = replace(objective, standard=objective.standardised)
     if objective.n_parameters > MAX_NEWTON_PARAMETERS:
@@ -136,7 +122,7 @@ def ridge_paths(
         data = objective.data.gather()
         rows = data.rows.in_blocks(max(BLOCK_OPERATIONS // work, MIN_BLOCK_ROWS))
         objective = replace(objective, data=replace(data, rows=rows))
-    fits = _Fits(objective, held, free)
+    fits = _Fits(objective, held)
     for alpha in alphas:
         iterations = fits.descend(replace(objective, penalty=ElasticNet(float(alpha))), tol, max_iter)
         theta = fits.theta.reshape(-1, *objective.shape).copy()
@@ -146,13 +132,14 @@ def ridge_paths(
 class _Fits:
     """The state of all fits: parameters (fits, parameters), mean losses and gradients, and scores of held-out rows."""
 
-    def __init__(self, objective: Objective, held: HeldOut, free: Array | None) -> None:
+    def __init__(self, objective: Objective, held: HeldOut) -> None:
         self.held, self.theta = held, np.zeros((held.seen.shape[1], objective.n_parameters))
         #: 1 for the parameters of each fit, 0 for the others; None if every fit has all.
         self.free: Array | None = None
-        if free is not None:
-            n_intercepts, repeats = objective.shape[1] - objective.n_columns, (1, objective.n_linear_predictors)
-            self.free = np.tile(np.pad(free.astype(float), ((0, 0), (0, n_intercepts)), constant_values=1.0), repeats)
+        if held.columns is not None:
+            n_intercepts = objective.shape[1] - objective.n_columns
+            own = np.pad(held.columns.astype(float), ((0, 0), (0, n_intercepts)), constant_values=1.0)
+            self.free = np.tile(own, (1, objective.n_linear_predictors))
         self.loss, self.slope, self.scores = self._evaluated(objective, self.theta, np.arange(len(self.theta)))
         #: Parameters, and the Hessian of the loss there.
         self.hessian: tuple[Array, Array] | None = None
