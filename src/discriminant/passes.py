@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
@@ -196,6 +196,13 @@ def offsets_of(block: Block) -> Array:
     return np.ascontiguousarray(offset, dtype=np.float64).reshape(block.n_rows, -1)
 
 
+@cache
+def class_pairs(n_scores: int) -> tuple[Array, Array]:
+    """The first and second members of all pairs of scores; cached, because small fits take hundreds of microseconds."""
+    first, second = np.triu_indices(n_scores, 1)
+    return first, second
+
+
 class GradientPass(Pass):
     """The loss and its derivatives in the coefficients."""
 
@@ -245,7 +252,7 @@ class HessianPass(GradientPass):
     def _add_classes(self, part: Block) -> None:
         roots = np.sqrt(self.loss.curvatures(self.scores(part), part.codes))
         rows = self.with_ones(part) * np.sqrt(part.weight)[:, None]
-        for square, i, j in zip(self.squares, *np.triu_indices(self.form.n_scores, 1), strict=True):
+        for square, i, j in zip(self.squares, *class_pairs(self.form.n_scores), strict=True):
             scaled = rows * (roots[:, i] * roots[:, j])[:, None]
             square += scaled.T @ scaled
 
@@ -254,7 +261,7 @@ class HessianPass(GradientPass):
         """The second derivatives in all parameters."""
         if self.form.n_scores == 1:
             return self.squares[0]
-        first, second = np.triu_indices(self.form.n_scores, 1)
+        first, second = class_pairs(self.form.n_scores)
         difference = (self.form.contrasts[:, first] - self.form.contrasts[:, second]).T
         mixed = np.tensordot(difference[:, :, None] * difference[:, None, :], self.squares, axes=(0, 0))
         return mixed.transpose(0, 2, 1, 3).reshape(self.form.n_parameters, -1)
