@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
@@ -26,6 +26,8 @@ SIDE, BANDS, CLASSES = 10_980, 4, 6
 _BLOCK = 512
 #: Smoothed maps are made of a part of this side.
 PART = 5_000
+#: Side and columns of an image of embeddings.
+EMBEDDING_SIDE, EMBEDDING_COLUMNS = 2_048, 64
 
 
 def cases() -> Iterator[Case]:
@@ -36,18 +38,30 @@ def cases() -> Iterator[Case]:
         ("LDA", ours.LinearDiscriminantAnalysis(), LinearDiscriminantAnalysis(), 3.0),
         ("maximum likelihood", ours.QuadraticDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(), 5.0),
     ]
+    title = f"map, {SIDE:,} x {SIDE:,} x {BANDS} uint16, {CLASSES} classes"
     for name, mine, theirs, bar in pairs:
-        yield _case(name, mine.fit(X, y), theirs.fit(X, y), bar)
+        yield _case(f"{name} {title}", mine.fit(X, y), theirs.fit(X, y), image_file, bar)
+    yield _embedding_case()
     mine, theirs = ours.LinearDiscriminantAnalysis().fit(X, y), LinearDiscriminantAnalysis().fit(X, y)
     for strength in (1.0, 0.5):
         yield _smoothing_case(mine, theirs, Smoothing("bayes", 7, strength))
 
 
-def _case(name: str, mine: Any, theirs: Any, bar: float) -> Case:
+def _embedding_case() -> Case:
+    from sklearn.linear_model import LogisticRegression
+
+    y = np.arange(1, CLASSES + 1, dtype=np.uint8).repeat(500)
+    X = embedding_pixels(y, np.random.default_rng(1)).T.astype(np.float32)
+    mine, theirs = ours.LogisticRegression(1e-3, standardize=False), LogisticRegression(C=1000 / len(y))
+    title = f"logistic map of embeddings, {EMBEDDING_SIDE:,} x {EMBEDDING_SIDE:,} x {EMBEDDING_COLUMNS} int8"
+    return _case(f"{title}, {CLASSES} classes", mine.fit(X, y), theirs.fit(X, y), embedding_file, 3.0)
+
+
+def _case(title: str, mine: Any, theirs: Any, made: Callable[[], Path], bar: float) -> Case:
     folder = _folder()
 
     def contenders() -> list[Contender]:
-        image = image_file()  # made before anybody is timed
+        image = made()  # before anybody is timed
 
         def our_map() -> Path:
             return classify_image(mine, image, folder / "ours.tif", options=MapOptions(overwrite=True)).path
@@ -61,7 +75,6 @@ def _case(name: str, mine: Any, theirs: Any, bar: float) -> Case:
             Contender("scikit-learn, windows on two threads", partial(their_map, 2), agreement),
         ]
 
-    title = f"{name} map, {SIDE:,} x {SIDE:,} x {BANDS} uint16, {CLASSES} classes"
     bars = {"scikit-learn": bar, "scikit-learn, windows on two threads": bar}
     return Case(title, contenders, bars, "share of true classes", tolerance=1e-6, rounds=1)
 
@@ -71,7 +84,7 @@ def windows_by_predict(model: Any, image: Path, target: Path, threads: int = 1) 
     import rasterio
 
     def predicted(values: Array) -> Array:
-        return model.predict(values.reshape(BANDS, -1).T)
+        return model.predict(values.reshape(len(values), -1).T)
 
     with rasterio.open(image) as source, open_image(image) as grid:
         form = {**source.profile, "count": 1, "dtype": "uint8", "nodata": 0, "compress": "deflate", "zlevel": 1}
@@ -176,6 +189,14 @@ def pixels(codes: Array, rng: np.random.Generator) -> Array:
     return values.reshape(BANDS, *codes.shape)
 
 
+def embedding_pixels(codes: Array, rng: np.random.Generator) -> Array:
+    """Vectors of unit length times 127, bands first, with a mean direction for each class."""
+    means = np.random.default_rng(0).normal(size=(CLASSES, EMBEDDING_COLUMNS)) / np.sqrt(EMBEDDING_COLUMNS)
+    values = means[codes - 1] + 0.12 * rng.standard_normal((*codes.shape, EMBEDDING_COLUMNS), dtype=np.float32)
+    values *= 127 / np.linalg.norm(values, axis=-1, keepdims=True)
+    return np.moveaxis(np.round(values), -1, 0).astype(np.int8)
+
+
 def truth(strip: int) -> Array:
     """The classes of one strip of rows: fields of 40 x 60 pixels."""
     rows = np.arange(strip * _BLOCK, min((strip + 1) * _BLOCK, SIDE)) // 40
@@ -205,6 +226,24 @@ def image_file() -> Path:
         for strip in range(-(-SIDE // _BLOCK)):
             values = pixels(truth(strip), rng)
             file.write(values, window=((strip * _BLOCK, strip * _BLOCK + values.shape[1]), (0, SIDE)))
+    return path
+
+
+@cache
+def embedding_file() -> Path:
+    """An image of embeddings, made once."""
+    import rasterio
+
+    path, rng = _folder() / "embeddings.tif", np.random.default_rng(3)
+    form = {
+        "driver": "GTiff", "width": EMBEDDING_SIDE, "height": EMBEDDING_SIDE, "count": EMBEDDING_COLUMNS,
+        "dtype": "int8", "nodata": -128, "tiled": True, "blockxsize": _BLOCK, "blockysize": _BLOCK,
+        "interleave": "band", "crs": "EPSG:32633", "transform": rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000),
+    }  # fmt: skip
+    with rasterio.open(path, "w", **form) as file:
+        for strip in range(EMBEDDING_SIDE // _BLOCK):
+            values = embedding_pixels(truth(strip)[:, :EMBEDDING_SIDE], rng)
+            file.write(values, window=((strip * _BLOCK, (strip + 1) * _BLOCK), (0, EMBEDDING_SIDE)))
     return path
 
 
