@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ from threadpoolctl import threadpool_limits
 
 import discriminant as ours
 from discriminant.estimators.registry import coding_for, new_model
+from discriminant.results import percent, unbroken
 from discriminant.validation.default_models import default_models
 
 from . import rule_tables
@@ -228,7 +230,7 @@ def measured(folder: str | None, name: str, contender: str, repeat: int) -> Foun
         for train, held in StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(codes, codes):
             try:
                 known, answer = answers(table.frame.iloc[train], table.y[train], table.frame.iloc[held])
-            except Exception as error:  # any failure: the class shares of the training rows are predicted
+            except Exception as error:  # any failure: the class proportions of the training rows are predicted
                 failures.add(f"{type(error).__name__}: {error}")
                 known, shares = np.unique(table.y[train], return_counts=True)
                 answer = np.tile(shares / shares.sum(), (len(held), 1))
@@ -352,7 +354,6 @@ def summary(results: Results, names: list[str], contenders: list[str]) -> Iterat
             "wins": int(np.count_nonzero(own < 1 - TIE)),
             "losses": int(np.count_nonzero(own > 1 + TIE)),
             "ties": int(np.count_nonzero(np.abs(own - 1) <= TIE)),
-            "lost": float(np.mean(own > 1 + TIE)),
             "ece": float(results.column(names, contender, "ece").mean()),
             "least": min(found["least"] for name in names for found in results.of(name, contender)),
             "seconds": float(results.column(names, contender, "seconds").sum()),
@@ -363,18 +364,10 @@ _PREAMBLE = """\
 # Quality of predictions
 
 This page compares the predictions of default models with those of other packages, on {source}.
-The cross-validation has {folds} stratified folds ({repeats}), with the same splits for all models. No model
+The evaluation is {repeats} of stratified {folds}-fold cross-validation, with the same splits for all models. No model
 is tuned manually; all tuning uses the training rows only. The page is written by `python -m benchmarks.quality`.
 
-- **scikit-learn ridge**, the reference: `LogisticRegressionCV(Cs=10, cv=5)` with log-loss as the criterion, on
-  standardised numeric columns with missing values imputed by the median, and indicators of all levels.
-- **boosting**: `HistGradientBoostingClassifier()`, untuned, on the same columns.
-- **random forest**: 500 trees of scikit-learn with at least 2 rows in a leaf; **LightGBM** and **CatBoost**: their
-  defaults; **EBM**: InterpretML's explainable boosting machine with {bags} outer bags. On the same columns, except EBM.
-- **lasso as glmnet**: glmnet's grid, folds and `lambda.min` on the same columns, computed by our solver.
-- **auto**, **ridge**, **lasso** (both `LogisticRegressionCV`) and the other models of this package have their default
-  parameters and their names on the command line; **auto-pairs** is a single family of auto; **compare**, if it is
-  listed, is the best model of `discriminant compare`.
+{contenders}
 
 The columns of the first table:
 
@@ -383,32 +376,56 @@ The columns of the first table:
   that of boosting; losses below {floor} are set to {floor}.
 - **accuracy**: mean difference from the accuracy of the reference, in percentage points.
 - **won / tied / lost**: number of tables with a log-loss lower than, equal to, or higher than that of the reference,
-  where differences of at most {tie:.0%} are ties; **lost**: share of tables lost.
+  where differences of at most {tie} are ties.
 - **calibration error**: expected calibration error of the predicted class, in {bins} bins.
-- **smallest**: smallest predicted probability of a true class.
-- **s**: total elapsed seconds of all fits and predictions; other programs may have run at the same time.
+- **smallest probability of a true class**: over all held-out rows.
+- **time (s)**: total elapsed seconds of all fits and predictions; other programs may have run at the same time.
 """
+
+#: The competitors; the models of this package are described by their names.
+DESCRIPTIONS = {
+    REFERENCE: "the reference; `LogisticRegressionCV(Cs=10, cv=5)` with log-loss as the criterion, on standardised "
+    "numeric columns with missing values imputed by the median, and indicators of all levels.",
+    BOOSTING: "`HistGradientBoostingClassifier()`, untuned, on the same columns.",
+    "random forest": "500 trees of scikit-learn with at least 2 rows in a leaf, on the same columns.",
+    "LightGBM": "its defaults, on the same columns.",
+    "CatBoost": "its defaults, on the same columns.",
+    "EBM": f"InterpretML's explainable boosting machine with {EBM_BAGS} outer bags.",
+    LASSO: "glmnet's grid, folds and `lambda.min` on the same columns, computed by the solver of this package.",
+    "auto": "`AutoClassifier()` of this package.",
+    "compare": "the best model of `discriminant compare`.",
+}
+
+
+def _described(contender: str) -> str:
+    """A contender as an item of a list."""
+    family = contender.removeprefix("auto-")
+    own = f"the family `{family}` of `AutoClassifier` alone." if family != contender else f"`fit --model {contender}`."
+    words = f"- **{contender}**: {DESCRIPTIONS.get(contender, own)}"
+    return textwrap.fill(words, 118, subsequent_indent="  ", break_on_hyphens=False)
+
 
 _OWN_SOURCE = """\
 tables of
-scikit-learn (iris, wine, breast_cancer) and statsmodels (spector, anes96, fair), and on computed tables whose classes
-follow from combinations of levels (`benchmarks/rule_tables.py`), also with 5 % of their classes replaced (noisy)"""
+scikit-learn (iris, wine, breast_cancer) and statsmodels (spector, anes96, fair), and on synthetic tables whose
+classes are functions of combinations of levels (`benchmarks/rule_tables.py`), also with 5 % of their classes
+replaced (noisy)"""
 
 
 def page(results: Results, names: list[str], contenders: list[str], source: str) -> str:
     """The page: results over all tables, then by table."""
     known = {
         "folds": FOLDS,
-        "repeats": "once" if results.repeats == 1 else f"{results.repeats} repeats",
+        "repeats": "one run" if results.repeats == 1 else f"{results.repeats} repeats",
         "floor": FLOOR,
-        "tie": TIE,
+        "tie": percent(TIE, 0),
         "bins": _BINS,
-        "bags": EBM_BAGS,
+        "contenders": "\n".join(map(_described, contenders)),
     }
     rows = [
         f"| {row['contender']} | {row['rank']:.1f} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} "
         f"| {row['accuracy']:+.1f} "
-        f"| {row['wins']} / {row['ties']} / {row['losses']} | {row['lost']:.0%} | {row['ece']:.3f} "
+        f"| {row['wins']} / {row['ties']} / {row['losses']} | {row['ece']:.3f} "
         f"| {row['least']:.0e} | {row['seconds']:.0f} |"
         for row in summary(results, names, contenders)
     ]
@@ -425,9 +442,9 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
     }
     lines = [
         _PREAMBLE.format(source=source, **known),
-        "| | rank | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | smallest "
-        "| s |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| | rank | log-loss | against boosting | accuracy | won / tied / lost | calibration error "
+        "| smallest probability of a true class | time (s) |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
         *rows,
         "",
         "Log-loss by table:",
@@ -435,9 +452,13 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
         f"| table | {' | '.join(contenders)} |",
         "|---|" + "---:|" * len(contenders),
         *single,
-        *(["", "Failed fits, replaced by predictions of the class shares:", "", *sorted(failed)] if failed else []),
+        *(
+            ["", "Failed fits, replaced by predictions of the class proportions:", "", *sorted(failed)]
+            if failed
+            else []
+        ),
     ]
-    return "\n".join(lines) + "\n"
+    return unbroken("\n".join(lines)) + "\n"
 
 
 def main() -> int:

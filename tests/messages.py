@@ -29,18 +29,43 @@ MAKERS = {name: 0 for name, kind in vars(errors).items() if isinstance(kind, typ
 MAKERS |= {"warn": 0, "Finding": 3}
 #: Folders of a path, which differ between machines.
 FOLDERS = re.compile(r"(?<![\w.:/])(/[\w.+-]+)+/")
+#: Signs around an expression, a setting (written differently on the command line) and alternatives in a template.
+HOLE, HOLE_END, SETTING, SETTING_END, CHOICE, OR, CHOICE_END = map(chr, range(1, 8))
+#: How the page shows them.
+SHOWN = {1: "{", 2: "}", 3: "", 4: "", 5: "[", 6: " | ", 7: "]"}
+HOLES = re.compile(f"{HOLE}[^{HOLE_END}]*{HOLE_END}")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True)
 class Template:
-    """A message of one place in the sources; ``name`` is the class of the error, or severity and kind of a finding."""
+    """A message of one place in the sources; ``name`` is the class of the error, or severity and kind of a finding.
+
+    ``marked`` is its text with the signs of SHOWN around expressions, settings and alternatives.
+    """
 
     module: str
     first_line: int
     last_line: int
     name: str
-    text: str
+    marked: str
+
+    @property
+    def text(self) -> str:
+        """The text with expressions in braces and alternatives in brackets."""
+        return self.marked.translate(SHOWN)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Examples belong to a template of a module: others may have the same text, such as ``{words}``."""
+        return self.module, one_line(self.text)
+
+    def matches(self, example: str) -> bool:
+        """Whether an example, in one line, can be a text of this template."""
+        open_ended = re.sub(f"{SETTING}[^{SETTING_END}]*{SETTING_END}", HOLE, HOLES.sub(HOLE, self.marked))
+        signs = {HOLE: ".*", CHOICE: "(?:", OR: "|", CHOICE_END: ")", "\\ ": " *"}
+        form = re.sub("|".join(map(re.escape, signs)), lambda sign: signs[sign[0]], re.escape(one_line(open_ended)))
+        return re.fullmatch(form, example) is not None
 
 
 def templates() -> list[Template]:
@@ -73,7 +98,7 @@ def _called(call: ast.Call) -> str:
 
 def _name(call: ast.Call) -> str:
     if _called(call) == "Finding":
-        return ", ".join(_text(part, {}) for part in call.args[:2])
+        return ", ".join(_text(part, {}).translate(SHOWN) for part in call.args[:2])
     return ast.unparse(call.args[1]) if _called(call) == "warn" and len(call.args) > 1 else _called(call)
 
 
@@ -113,24 +138,25 @@ def _text(node: ast.expr, known: dict[str, ast.expr]) -> str:
     if isinstance(node, ast.Name) and node.id in known:
         return _text(known[node.id], {name: value for name, value in known.items() if name != node.id})
     if isinstance(node, ast.IfExp):
-        return f"[{_text(node.body, known)} | {_text(node.orelse, known)}]"
+        return f"{CHOICE}{_text(node.body, known)}{OR}{_text(node.orelse, known)}{CHOICE_END}"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _text(node.left, known) + _text(node.right, known)
     if isinstance(node, ast.Call) and _called(node) == "Message":
         return "".join(_text(part, known) for part in node.args)
     if isinstance(node, ast.Call) and _called(node) in ("Setting", "Model"):
-        return "=".join(_text(part, known) for part in node.args)
-    return "{" + ast.unparse(node) + "}"
+        return f"{SETTING}{'='.join(_text(part, known) for part in node.args)}{SETTING_END}"
+    return f"{HOLE}{ast.unparse(node)}{HOLE_END}"
 
 
-def page(examples: dict[str, str]) -> str:
-    """The page of all templates with these examples by template."""
+def page(examples: dict[tuple[str, str], str]) -> str:
+    """The page of all templates with these examples by module and template."""
     lines, module = [HEAD.rstrip()], ""
     for one in templates():
         lines += ["", f"## {one.module}"] if one.module != module else []
         module = one.module
         lines += ["", f"- **{one.name}**: `{one_line(one.text)}`"]
-        lines += [f"  - {examples[one.text]}"] if one.text in examples else []
+        example = examples.get(one.key, "")
+        lines += [f"  - {example}"] if example and one.matches(example) else []
     return "\n".join(lines) + "\n"
 
 
@@ -139,29 +165,32 @@ def one_line(text: str) -> str:
     return " ".join(text.split()).replace("`", "'")
 
 
-def recorded(path: Path) -> dict[str, str]:
-    """Examples by template, from the lines of files that tests wrote: module, line, text."""
+def recorded(path: Path) -> dict[tuple[str, str], str]:
+    """Examples by module and template, from the lines of files that tests wrote: module, line, text."""
     places: dict[str, list[tuple[int, str]]] = {}
     for file in sorted(path.parent.glob(path.name + "*")):
         for module, line, text in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             places.setdefault(module, []).append((line, text))
-    found: dict[str, str] = {}
+    found: dict[tuple[str, str], str] = {}
     for one in templates():
-        texts = [text for line, text in places.get(one.module, ()) if one.first_line <= line <= one.last_line]
+        there = (text for line, text in places.get(one.module, ()) if one.first_line <= line <= one.last_line)
+        texts = [text for text in map(one_line, there) if one.matches(text)]
         if texts:
-            found.setdefault(one.text, FOLDERS.sub("", one_line(min(texts, key=lambda text: (len(text), text)))))
+            found.setdefault(one.key, FOLDERS.sub("", min(texts, key=lambda text: (len(text), text))))
     return found
 
 
-def kept(text: str) -> dict[str, str]:
-    """The examples of the page, by template; those of templates that the sources no longer have are left out."""
-    found, template = {}, ""
+def kept(text: str) -> dict[tuple[str, str], str]:
+    """The examples of the page, by module and template."""
+    found, module, template = {}, "", ""
     for line in text.splitlines():
-        if line.startswith("- **"):
+        if line.startswith("## "):
+            module = line[3:]
+        elif line.startswith("- **"):
             template = line.partition("`")[2].rstrip("`")
         elif line.startswith("  - "):
-            found[template] = line[4:]
-    return {one.text: found[one_line(one.text)] for one in templates() if one_line(one.text) in found}
+            found[module, template] = line[4:]
+    return found
 
 
 def main(arguments: list[str]) -> None:

@@ -148,10 +148,10 @@ def test_a_bad_value_in_a_later_block_is_named_by_its_row(make, value, words, n_
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_values_whose_squares_overflow_are_named_by_column(make, n_jobs):
     model = make().set_params(n_jobs=n_jobs)
-    fit_is_refused(model, InputError, ["column 2", "too large", "[Uu]nits"], with_value(1e200))
+    fit_is_refused(model, InputError, ["column 2", "too large", "Rescale"], with_value(1e200))
     long, labels = normal_classes(n=40_000, p=3, K=2)
     long[39_000, 1] = 1e200
-    refused(model, InputError, ["column 1", "too large", "[Uu]nits"], lambda: model.fit(long, labels))
+    refused(model, InputError, ["column 1", "too large", "Rescale"], lambda: model.fit(long, labels))
 
 
 @every_model
@@ -564,7 +564,7 @@ BAD_CELLS = {
     ),
     "missing number": ({"size": [1.0, np.nan, 3.0, 4.0]}, ["'size'", "row 1", "NaN"]),
     "missing yes or no": ({"smokes": [0.0, np.nan, 1.0, 0.0]}, ["'smokes'", "row 1", "NaN"]),
-    "number too large": ({"size": [1.0, 1e200, 3.0, 4.0]}, ["'size'", "too large", "[Uu]nits"]),
+    "number too large": ({"size": [1.0, 1e200, 3.0, 4.0]}, ["'size'", "too large", "Rescale"]),
 }
 
 
@@ -767,7 +767,7 @@ def test_a_stream_that_saw_one_class_is_not_ready_until_it_saw_two(make, method)
         method = "predict"
     one = y == 0
     model = make().partial_fit(X[one], y[one], classes=[0, 1])
-    refused(model, NotReadyError, [r"\[0\]"], lambda: getattr(model, method)(X))
+    refused(model, NotReadyError, ["only class 0"], lambda: getattr(model, method)(X))
     model.partial_fit(X[~one], y[~one])
     assert_allclose(getattr(model, method)(X), getattr(make().fit(X, y), method)(X), rtol=1e-7, atol=1e-9)
 
@@ -775,7 +775,7 @@ def test_a_stream_that_saw_one_class_is_not_ready_until_it_saw_two(make, method)
 @pytest.mark.parametrize("make", GENERATIVE)
 def test_a_stream_that_saw_one_class_is_not_ready_to_draw(make):
     model = make().partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
-    refused(model, NotReadyError, [r"\[0\]"], model.sample)
+    refused(model, NotReadyError, ["only class 0"], model.sample)
 
 
 def test_a_stream_is_not_ready_while_a_class_is_singular():

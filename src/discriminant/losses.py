@@ -69,7 +69,7 @@ class Loss:
         return np.array([logs[1] - logs[0]])
 
     def expected_curvature(self, class_shares: Array) -> Array:
-        """The second derivatives (scores, scores) of a row whose class probabilities are the class shares."""
+        """The second derivatives (scores, scores) of a row whose class probabilities are the class proportions."""
         return np.array([[class_shares.prod()]])
 
     def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:

@@ -177,6 +177,11 @@ def percent(value: float | None, places: int = 1) -> str:
     return f"{100 * value:.{places}f} %"
 
 
+def unbroken(text: str) -> str:
+    """The text with no-break spaces before its percent signs, for figures and generated pages."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def p_value(p: float | None, places: int = 4, name: str = "") -> str:
     """A p-value, with ``name`` as an equation; very small values as an upper bound.
 

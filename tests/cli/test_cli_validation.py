@@ -69,7 +69,7 @@ class TestValidate:
         [
             (("--method", "nix"), "--method must be"),
             (("--by", "nix"), "nix"),
-            (("--model", "svm"), "has no probabilities"),
+            (("--model", "svm"), "does not predict probabilities"),
             (("--resamples", "1"), "resamples"),
         ],
     )

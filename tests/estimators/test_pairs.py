@@ -109,7 +109,7 @@ def test_rules_of_many_weak_pairs_are_found():
 
 
 def test_pairs_are_selected_by_training_rows_only():
-    """Held-out losses of noise are those of the class shares, although some of many pairs fit it by chance."""
+    """Held-out losses of noise are those of the class proportions, although some of many pairs fit it by chance."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (150, 25)), np.repeat([0, 1], 75)
     assert pairs_rule(training_of(X, y)).loss > 0.68

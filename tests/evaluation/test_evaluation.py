@@ -480,7 +480,7 @@ def test_evaluators_merge():
 def test_streams_without_probabilities():
     found = Evaluator(["a", "b"]).update(["a", "b"], predicted=["a", "abstain"]).result()
     assert found.confusion == ConfusionMatrix.of(["a", "b"], ["a", "abstain"])
-    assert any("no probabilities" in note for note in found.notes)
+    assert any("require probabilities" in note for note in found.notes)
 
 
 def test_streams_refuse_what_does_not_fit():

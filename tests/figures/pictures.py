@@ -35,7 +35,7 @@ def sound(figure):
 
 
 def subtitle(figure):
-    return figure.layout.title.subtitle.text.replace("<br>", " ")
+    return figure.layout.title.subtitle.text.replace("<br>", " ").replace("\xa0", " ")
 
 
 def named(figure, name):

@@ -20,6 +20,7 @@ from discriminant.figures import (
     roc_curve,
 )
 from discriminant.figures.theme import thinned
+from discriminant.results import percent
 
 
 @pytest.fixture(params=[2, 3])
@@ -194,7 +195,7 @@ def test_risk_and_coverage_are_those_of_the_evaluation(evaluation):
     (line,) = figure.data
     assert_array_equal(line.x, evaluation.risk_coverage.coverage)
     assert_array_equal(line.y, evaluation.risk_coverage.risk)
-    assert f"{evaluation['error_rate'].value:.1%}" in subtitle(figure)
+    assert percent(evaluation["error_rate"].value) in subtitle(figure)
 
 
 @pytest.mark.parametrize(

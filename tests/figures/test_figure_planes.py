@@ -93,7 +93,7 @@ def test_more_columns_are_drawn_by_a_refit_in_discriminant_directions_and_said_s
     words = subtitle(figure)
     assert "of the same kind" in words
     assert f"{np.count_nonzero(refit.predict(Z) != y)} of 150" in words
-    assert f"of all columns: {np.count_nonzero(model.predict(X) != y)}" in words
+    assert f"{np.count_nonzero(model.predict(X) != y)} (model on all columns)" in words
 
 
 def test_two_classes_have_one_discriminant_direction_and_an_axis_beside_it():

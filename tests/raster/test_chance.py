@@ -45,4 +45,4 @@ def test_classes_that_differ_are_further_apart_than_by_chance():
     samples = Fields(24, n_classes=2, between=0.3).samples(40, points=False)
     (pair,) = class_separability(samples).pairs
     assert pair.corrected > 1.9 > pair.by_chance
-    assert pair.reading == "well"
+    assert pair.reading == "good"

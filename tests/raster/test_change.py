@@ -1,4 +1,4 @@
-"""Change between two maps: cross-tabulation, the map of changes, and the published areas of change."""
+"""Change between two maps: cross-tabulation, the change map, and the published change areas."""
 
 import json
 

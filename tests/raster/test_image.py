@@ -32,7 +32,7 @@ def numbers(*shape, dtype="uint8", start=1):
 
 
 def write_plain(path, values, driver="PNG"):
-    """An image without georeference."""
+    """An image that is not georeferenced."""
     count, height, width = values.shape
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)

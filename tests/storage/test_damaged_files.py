@@ -237,7 +237,7 @@ def test_a_calibration_of_another_shape_is_refused(files, tmp_path):
 
     refused(tmp_path, altered(files["svm-sigmoid"], another_method), "method")
     refused(tmp_path, altered(files["svm-sigmoid"], no_members), "members")
-    refused(tmp_path, altered(files["svm-sigmoid"], another_part), "calibrated_ has no probabilities")
+    refused(tmp_path, altered(files["svm-sigmoid"], another_part), "calibrated_ does not predict probabilities")
 
 
 def test_hostile_files_take_little_time_and_memory(tmp_path):

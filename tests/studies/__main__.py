@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from tests.studies import Found, names, seed, simulate, study
 
+from discriminant.results import unbroken
+
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 WORKERS: Final = 2
 
@@ -90,7 +92,7 @@ def page(parts: dict[str, Any]) -> str:
             lines += module.table(restored(parts[name]))
             outside = module.check(restored(parts[name]), replications)
             lines += ["", "Outside the bounds:", "", *(f"- {message}" for message in outside)] if outside else []
-    return "\n".join(lines) + "\n"
+    return unbroken("\n".join(lines)) + "\n"
 
 
 def write(name: str, part: dict[str, Any]) -> None:

@@ -21,20 +21,27 @@ from discriminant.validation.comparison import compare
 TITLE: Final = "The best of several models"
 TEXT: Final = """
 Models are compared by stratified ten-fold cross-validation, and the best one is fitted to all rows. Its true
-performance is that on 10,000 new rows. *Mixed* models are two linear discriminants, naive Bayes, a quadratic
-discriminant and logistic regression; *discriminants* are three linear and three quadratic ones with shrinkage;
-*ridges* are three ridge logistic regressions; *auto* is an `AutoClassifier` of ridge, regularised discriminants and
-naive Bayes, which is nested: it is tuned within each training part. Columns have a normal distribution, a normal
-distribution with a correlation of 0.6, or Student's t distribution with 4 degrees of freedom. The mean of class k is
-shifted by *shift* in one column and by half of it in the next (0: no signal). *Shares* are the class shares.
+performance is that on 10,000 new rows. The columns of the table:
 
-*Before* is the mean error of the estimate by which the model was selected (for *auto*, of the loss by which its
-settings and weights were selected), *after* is the mean error of the corrected estimate, `Comparison.chosen`. *Range*
-is the share of samples in which the range of `Comparison.chosen` covers the true performance. The range is constructed
-to cover at least at its level and is mostly conservative; it is therefore not called a confidence interval. *Rows
-alone* is the coverage of an interval around the same estimate that accounts for the held-out rows alone; the package
-does not report it. *Auto* has a fifth of the replications. The standard error of a share is 2 percentage points. There
-is no criterion for these results, because a range has no stated coverage.
+- **models**: *mixed* models are two linear discriminants, naive Bayes, a quadratic discriminant and logistic
+  regression; *discriminants* are three linear and three quadratic ones with shrinkage; *ridges* are three ridge
+  logistic regressions; *auto* is an `AutoClassifier` of ridge, regularised discriminants and naive Bayes, which is
+  nested: it is tuned within each training part. *Auto* has a fifth of the replications.
+- **columns**: the distribution of the p columns: normal, normal with a correlation of 0.6, or Student's t with 4
+  degrees of freedom.
+- **shift**: the mean of class k is shifted by this in one column and by half of it in the next (0: no signal).
+- **shares**: the class proportions.
+- **before**: mean error of the estimate by which the model was selected (for *auto*, of the loss by which its settings
+  and weights were selected).
+- **after**: mean error of the corrected estimate, `Comparison.chosen`.
+- **rows alone**: coverage of an interval around the same estimate that accounts for the held-out rows alone; the
+  package does not report it.
+- **range**: share of samples in which the range of `Comparison.chosen` covers the true performance. The range is
+  constructed to cover at least at its level and is mostly conservative; it is therefore not called a confidence
+  interval.
+
+The standard error of a share is 2 percentage points. There is no criterion for these results, because a range has no
+stated coverage.
 """
 REPLICATIONS: Final = 100
 SAMPLE: Final = 10

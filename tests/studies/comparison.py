@@ -32,25 +32,27 @@ from discriminant.validation.scoring import METRICS
 TITLE: Final = "Estimates and differences of a comparison"
 TEXT: Final = """
 Two models are compared by cross-validation with ten stratified folds. Each model is a linear discriminant of one
-column, fitted in every fold. In the column *models*, two numbers are the distances between the class means in the
-columns of the two models, and *baseline* is the model that predicts the class shares. *Share* is the share of the
-positive class. *Estimate* and *difference* are the coverages of the intervals of the measure of the first model and of
-the difference between the models; the estimand is the mean over the ten fitted rules of the measure on new rows.
-*Significant* is the share of tests with p < 0.05, which for equal models is the type I error.
+column, fitted in every fold. Results refer to the samples with a confidence interval or a test; their share is in
+brackets if it is below 99 %; *range* means fewer than half of the samples. The columns of the table:
 
-Results refer to the samples with a confidence interval or a test; their share is in brackets if it is below 99 %;
-*range* means fewer than half of the samples. A sample has no confidence interval if the variance rests on fewer than
-15 effective rows. Rules fitted to noise depend on individual rows, and held-out rows are not independent of them: the
-estimate of a model and its difference from the baseline have a confidence interval only if the AUC of the model is
-above chance. The difference between two models has one if their common advantage over the baseline, whose estimate is
-uncorrelated with the difference, is significant at 0.01 %. If the models differ at 0.01 %, the worse one also needs an
-AUC above chance. At a level of 0.1 %, which was chosen in other settings than these, one of the tests was conservative
-(p < 0.05 in 3.3 % of the samples).
+- **models**: two numbers are the distances between the class means in the columns of the two models; *baseline* is the
+  model that predicts the class proportions.
+- **share**: the proportion of the positive class.
+- **estimate**: coverage of the interval of the measure of the first model; the estimand is the mean over the ten fitted
+  rules of the measure on new rows.
+- **difference**: coverage of the interval of the difference between the models.
+- **significant**: share of tests with p < 0.05, which for models with equal performance is the type I error.
+- **first better**: share of all samples in which the first model is significantly better. For a model of noise
+  (distance 0) compared with the baseline by AUC, which is 0.5 for both, this is the type I error of a one-sided test;
+  the true log-loss of such a model is worse than that of the baseline.
 
-The last column, *first better*, is the share of all samples in which the first model is significantly better. For a
-model of noise (distance 0) compared with the baseline by AUC, which is 0.5 for both, this is the type I error of a
-one-sided test; the true log-loss of such a model is worse than that of the baseline. The intervals of the Brier score
-are computed like those of the log-loss.
+A sample has no confidence interval if the variance is determined by fewer than 15 effective rows. Rules fitted to noise
+depend on individual rows, and held-out rows are not independent of them: the estimate of a model and its difference
+from the baseline have a confidence interval only if the AUC of the model is above chance. The difference between two
+models has one if their common advantage over the baseline, whose estimate is uncorrelated with the difference, is
+significant at 0.01 %. If the models differ at 0.01 %, the worse one also needs an AUC above chance. At a level of
+0.1 %, which was chosen in other settings than these, one of the tests was conservative (p < 0.05 in 3.3 % of the
+samples). The intervals of the Brier score are computed like those of the log-loss.
 
 Accuracy has few possible values; the criterion is the mean over a grid of ten distances from 0.3 to 3 with 1,000
 samples each, reported with minimum and maximum. Every sample has an interval of the accuracy. Differences have an

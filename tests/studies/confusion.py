@@ -18,20 +18,24 @@ from discriminant.evaluation.table_sample import TableSample, margins
 TITLE: Final = "Proportions and other measures of a table of counts"
 TEXT: Final = """
 These measures have few possible values. The criterion is their mean coverage over a grid of true values; minimum and
-maximum over the grid are also reported. The interval of a *proportion* (accuracy, recall, precision and the like) is
-the modified Wilson interval. Its coverage is computed exactly, at 2,000 true values from 0 to 1. Near 0 and 1 the
-coverage of any interval differs strongly from its level; between 5 expected events and 5 expected non-events it is
-between *inner minimum* and *inner maximum*. Wilson's interval without the modification has a minimum of 0.839 with 100
-rows.
+maximum over the grid are also reported. The interval of a proportion (accuracy, recall, precision and the like) is the
+modified Wilson interval. Its coverage, in the first table, is computed exactly at 2,000 true values from 0 to 1:
 
-Other measures are simulated at 15 points of a grid, with three or more classes at 8. Two classes have normal scores
-whose means are 0.3 to 3.5 standard deviations apart, and are classified with a threshold between that of equal shares
-and the Bayes threshold; *share* is the share of the second class, to which F1 refers. Three or more classes have
-recalls from 0.35 to 0.97; *share* is the share of the last class, the others are equally frequent, and half of the
-errors are predicted as the preceding class. Means are over the samples that have an interval (*offered*: their share)
-and over the points of the grid at which at least half of the samples have one. With three or more classes, balanced
-accuracy and macro F1 have no interval with fewer than 15 rows of a class, and macro F1 has none if a class is not
-predicted.
+- **mean**, **minimum**, **maximum**: over all true values. Near 0 and 1 the coverage of any interval differs strongly
+  from its level. Wilson's interval without the modification has a minimum of 0.839 with 100 rows.
+- **inner minimum**, **inner maximum**: over the true values between 5 expected events and 5 expected non-events.
+
+The other measures, in the second table, are simulated at 15 points of a grid, with three or more classes at 8. Means
+are over the samples that have an interval (*offered*: their share) and over the points of the grid at which at least
+half of the samples have one.
+
+- **classes**: two classes have normal scores whose means are 0.3 to 3.5 standard deviations apart, and are classified
+  with a threshold between that of equal proportions and the Bayes threshold. Three or more classes have recalls from
+  0.35 to 0.97, and half of the errors are predicted as the preceding class.
+- **share**: the proportion of the second of two classes, to which F1 refers; of three or more, that of the last class,
+  the others are equally frequent.
+- **balanced accuracy**, **macro F1**: with three or more classes they have no interval with fewer than 15 rows of a
+  class, and macro F1 has none if a class is not predicted.
 """
 REPLICATIONS: Final = 300
 SAMPLE: Final = 10

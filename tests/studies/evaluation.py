@@ -26,17 +26,20 @@ TITLE: Final = "AUC and losses of an evaluation"
 TEXT: Final = """
 The table shows the coverage of 95 % intervals, among the samples that have a confidence interval; the share of these
 samples is in brackets if it is below 99 %. *Range* means that fewer than half of the samples have a confidence
-interval, because the variance of the measure rests on fewer than 15 effective rows. The scores of two classes are
-normal, normal with a standard deviation of 2 in class 1 (unequal), exponential, from Student's t distribution with 3
-degrees of freedom, or discrete with 7 values. *Distance* is the distance of the class means (exponential: their
-ratio), *share* is the share of class 1. The log-odds of the *model* are correct (calibrated), 1.5 times
-(overconfident) or 0.6 times (underconfident) as large. The last rows have three to six classes with normal or
-t-distributed scores; their AUC and average precision are means over the classes.
+interval, because the variance of the measure is determined by fewer than 15 effective rows. The columns of the table:
 
-Average precision and calibration error (of class 1, in ten bins) have ranges, whose coverage is in the last columns.
-The coverage for the average precision depends on the distribution of the largest scores. The calibration error of a
-calibrated model is 0, an endpoint of its range, so these ranges cover more often. The constants of these intervals (15
-effective rows, 2 rows of Newcombe's variance, 2 and 10 expected rows) were chosen in other settings than these.
+- **scores**: of two classes: normal, normal with a standard deviation of 2 in class 1 (unequal), exponential, from
+  Student's t distribution with 3 degrees of freedom, or discrete with 7 values. The last rows have three to six classes
+  with normal or t-distributed scores; their AUC and average precision are means over the classes.
+- **distance**: the distance of the class means (exponential: their ratio).
+- **share**: the proportion of class 1.
+- **model**: its log-odds are correct (calibrated), 1.5 times (overconfident) or 0.6 times (underconfident) as large.
+- **average precision**, **calibration error** (of class 1, in ten bins): coverage of their ranges. That of the average
+  precision depends on the distribution of the largest scores. The calibration error of a calibrated model is 0, an
+  endpoint of its range, so these ranges cover more often.
+
+The constants of these intervals (15 effective rows, 2 rows of Newcombe's variance, 2 and 10 expected rows) were chosen
+in other settings than these.
 """
 REPLICATIONS: Final = 4_000
 SAMPLE: Final = 200

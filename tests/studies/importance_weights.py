@@ -16,14 +16,19 @@ from discriminant.errors import SeparationWarning
 
 TITLE: Final = "Importance weights in logistic regression"
 TEXT: Final = """
-The models are logistic regressions with `class_weight="balanced"` (*balanced*) or with lognormal survey weights, whose
-logarithms have a standard deviation of 0.4 or 0.9. Half of the columns are standard normal, the others are binary with
-probability 0.3; one effect is 0.5, all others are 0. Rows are independent of their weights. Intervals and tests are
-the defaults of `summary()`: Wald's with the sandwich HC3, or with HC2 for balanced classes. *Effective* is the mean
-effective sample size of the rarest class, (sum of weights)^2 / sum of squared weights. With fewer than 25 effective
-rows, or fewer than 3 for each column, tests and intervals are refused (*refused*: share of such samples); without this
-rule the type I error was up to 9 %. Likelihood-ratio tests, profile intervals, AIC and BIC are refused for all
-importance weights, because with balanced classes the likelihood-ratio test had a type I error of 20 %.
+Half of the columns of the logistic regressions are standard normal, the others are binary with probability 0.3; one
+effect is 0.5, all others are 0. Rows are independent of their weights. Intervals and tests are the defaults of
+`summary()`: Wald's with the sandwich HC3, or with HC2 for balanced classes. The columns of the table:
+
+- **weights**: *balanced* is `class_weight="balanced"`; the others are lognormal survey weights, whose logarithms have a
+  standard deviation of 0.4 or 0.9.
+- **effective**: mean effective sample size of the rarest class, (sum of weights)^2 / sum of squared weights.
+- **refused**: share of the samples in which tests and intervals are refused, because there are fewer than 25 effective
+  rows, or fewer than 3 for each column. Without this rule the type I error was up to 9 %.
+- **type I**: share of the tests of normal and of binary columns without effect that have p < 0.05.
+
+Likelihood-ratio tests, profile intervals, AIC and BIC are refused for all importance weights, because with balanced
+classes the likelihood-ratio test had a type I error of 20 %.
 """
 REPLICATIONS: Final = 4_000
 SAMPLE: Final = 200

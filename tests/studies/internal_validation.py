@@ -19,12 +19,16 @@ from discriminant.validation.performance import performance
 TITLE: Final = "Internal validation"
 TEXT: Final = """
 A logistic regression is fitted by maximum likelihood to a sample and validated on it by the optimism bootstrap
-(`validate`, 100 resamples with 12 inner resamples each). The columns are normal with a correlation of 0.3, and every
-third one is dichotomised at its mean; half of them have effects. *Share* is the share of the second class, *AUC of the
-model* is the AUC of the true probabilities, *EPV* (events per variable) is the expected number of rows of the rarer
-class for each column. The other columns have the coverage of the 95 % intervals; the estimand is the performance of
-the fitted model on new rows (20,000 rows with their true probabilities). *Single* intervals use the standard deviation
-of the optimism alone, without inner resamples. Results refer to all samples with finite maximum-likelihood estimates.
+(`validate`, 100 resamples with 12 inner resamples each; [method](optimism-bootstrap.md)). The columns are normal with a
+correlation of 0.3, and every third one is dichotomised at its mean; half of them have effects. Results refer to all
+samples with finite maximum-likelihood estimates. The columns of the table:
+
+- **share**: the proportion of the second class.
+- **AUC of the model**: the AUC of the true probabilities.
+- **EPV** (events per variable): the expected number of rows of the rarer class for each column.
+- **AUC** to **balanced accuracy**: coverage of the 95 % intervals; the estimand is the performance of the fitted model
+  on new rows (20,000 rows with their true probabilities).
+- **single**: the same of intervals that use the standard deviation of the optimism alone, without inner resamples.
 
 With at least ten rows of the rarer class for each column, `validate` reports confidence intervals of the AUC, the
 Brier score and the calibration slope. These are compared with the bounds, with an allowance of two simulation errors

@@ -14,13 +14,18 @@ from discriminant import LinearDiscriminantAnalysis, LogisticRegression, estimat
 TITLE: Final = "Priors of unlabelled rows"
 TEXT: Final = """
 The priors are estimated by `estimate_priors(model, X, training=...)` for classes with normal columns of equal
-covariance. With a *strong* or *weak* signal the class means are 2.2 or 1.2 standard deviations apart; all columns but
-the first two or three are noise. Training rows and new rows are random samples. *Rejected* is the type I error: the
-share of samples without prior shift in which the test of no prior shift has p < 0.05. *Covered* is the coverage of the
-95 % intervals of the new priors, *width* their mean width, and *bias* the bias of the first prior. Intervals wider
-than half of the range from 0 to 1 are not reported, because they are truncated at 0 and 1 and covered in up to 98.5 %
-of samples. *Offered* is the share of priors that have an interval; coverage and width are missing if it is less than
-half.
+covariance. Training rows and new rows are random samples. The columns of the table:
+
+- **signal**: *strong* or *weak*: the class means are 2.2 or 1.2 standard deviations apart; all columns but the first
+  two or three are noise.
+- **rejected**: the type I error: share of samples without prior shift in which the test of no prior shift has
+  p < 0.05.
+- **offered**: share of priors that have an interval; coverage and width are missing if it is less than half. Intervals
+  wider than half of the range from 0 to 1 are not reported, because they are truncated at 0 and 1 and covered in up to
+  98.5 % of samples.
+- **covered**: coverage of the 95 % intervals of the new priors.
+- **width**: their mean width.
+- **bias**: bias of the first prior.
 
 The allowance is two simulation errors (2.5 percentage points for a coverage of 95 %, less for several classes).
 """

@@ -14,11 +14,14 @@ from discriminant.theory import class_gaussians, distance_limits
 TITLE: Final = "Rejection by distance"
 TEXT: Final = """
 Four normal classes have n training rows each, and separate covariances (QDA) or a common one (LDA). `reject=0.99` and
-`reject=0.95` reject rows by their Mahalanobis distance, outside Hotelling's prediction region of the class. *Nominal*
-is the intended share of new rows of the class that are rejected, 1 % or 5 %; *rejected* is the simulated share, which
-may differ from the nominal one by a tenth of it and two standard errors of the simulation. *Beyond chi-square* is the
-share beyond the quantile of the chi-square distribution, which treats means and covariances as known. Each replication
-has 1,000 new rows.
+`reject=0.95` reject rows by their Mahalanobis distance, outside Hotelling's prediction region of the class. Each
+replication has 1,000 new rows. The columns of the table:
+
+- **nominal**: the intended share of new rows of the class that are rejected, 1 % or 5 %.
+- **rejected**: the simulated share, which may differ from the nominal one by a tenth of it and two standard errors of
+  the simulation.
+- **beyond chi-square**: the share beyond the quantile of the chi-square distribution, which treats means and
+  covariances as known.
 """
 REPLICATIONS: Final = 1_000
 SAMPLE: Final = 100

@@ -13,14 +13,18 @@ from discriminant import LogisticRegression, LogisticRegressionCV
 
 TITLE: Final = "Credible intervals of a ridge"
 TEXT: Final = """
-A ridge logistic regression is fitted to standard normal columns with a correlation of 0.3. *Normal* effects are drawn
-from a normal distribution in every sample, as the penalty assumes; *sparse* means one effect of 1 and all others 0;
-*none* means that all effects are 0. The penalty strength is that of the distribution of the effects (*known*) or is
-chosen by cross-validation (*chosen*, `LogisticRegressionCV`). *All effects* is the share of effects in their 95 %
-credible intervals, *largest* is the same for the largest effect of each sample. Given the strength, credible intervals
-cover 95 % of effects drawn from the prior. They are not confidence intervals, because they do not cover every fixed
-effect at their level, and a ridge has no p-values. The results with known strength are compared with the bounds, with
-an allowance of two simulation errors (1 percentage point).
+A ridge logistic regression is fitted to standard normal columns with a correlation of 0.3. The columns of the table:
+
+- **effects**: *normal* effects are drawn from a normal distribution in every sample, as the penalty assumes; *sparse*
+  means one effect of 1 and all others 0; *none* means that all effects are 0.
+- **strength**: the penalty strength is that of the distribution of the effects (*known*) or is chosen by
+  cross-validation (*chosen*, `LogisticRegressionCV`).
+- **all effects**: share of effects in their 95 % credible intervals.
+- **largest**: the same for the largest effect of each sample.
+
+Given the strength, credible intervals cover 95 % of effects drawn from the prior. They are not confidence intervals,
+because they do not cover every fixed effect at their level, and a ridge has no p-values. The results with known
+strength are compared with the bounds, with an allowance of two simulation errors (1 percentage point).
 """
 REPLICATIONS: Final = 2_000
 SAMPLE: Final = 100

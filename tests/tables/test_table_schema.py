@@ -447,7 +447,7 @@ def test_kinds_of_target(labels, classes, kind):
         ([None] * 60, InputError, "'y' of <frame>"),
         ([np.inf, 1.0] * 30, InputError, "'y'"),
         ([*np.linspace(0, 1, 15)] * 4, InputError, "'y'"),
-        ([1.0, 2.5] * 30, InputError, " 2 .* types={'y': 'category'}"),
+        ([1.0, 2.5] * 30, InputError, r"\(2 distinct\).* types={'y': 'category'}"),
         (pd.date_range("2020-01-01", periods=60), ColumnError, "'y' .* timestamp"),
     ],
 )

@@ -107,7 +107,7 @@ def test_equal_models_are_not_significantly_different():
     found = compare({"a": LinearDiscriminantAnalysis(), "b": LinearDiscriminantAnalysis()}, X, y, metric="accuracy")
     pair = found.difference("a", "b")
     assert (pair.difference, pair.p_value) == (0.0, 1.0)
-    assert found.sentence.startswith("a and b are not significantly different (difference 0.0 points,")
+    assert found.sentence.startswith("a and b are not significantly different (difference 0.0 points;")
 
 
 def test_models_of_noise_are_not_recommended():
@@ -145,11 +145,11 @@ def test_models_without_probabilities_are_compared_by_a_measure_that_sees_the_ra
     models = {"LDA": LinearDiscriminantAnalysis(), "LS": LeastSquaresClassifier()}
     found = compare(models, X, y)
     assert found.metric == "auc"
-    assert "not by log-loss, because LS has no probabilities, and 'No' is 94.0 % of the rows" in found.sentence
+    assert "because LS does not predict probabilities, and 'No' is 94.0 % of the rows" in found.sentence
     assert np.isnan(found.cross_validation.mean("LS", "log_loss"))
     even = compare(models, X[:120], y[:120])
     assert even.metric == "accuracy"
-    assert even.sentence.endswith("compared by accuracy, not by log-loss, because LS has no probabilities.")
+    assert even.sentence.endswith("compared by accuracy, not by log-loss, because LS does not predict probabilities.")
 
 
 def test_models_without_scores_are_compared_by_accuracy_all_the_same():
@@ -163,7 +163,7 @@ def test_models_without_scores_are_compared_by_accuracy_all_the_same():
 
     found = compare({"silent": Silent(), "LDA": LinearDiscriminantAnalysis()}, *rare_class(shift=1.0))
     assert found.metric == "accuracy"
-    assert "silent has no probabilities (nor scores, for an AUC)" in found.sentence
+    assert "silent does not predict probabilities (nor scores, which an AUC requires)" in found.sentence
 
 
 @pytest.mark.parametrize("metric", ["balanced_accuracy", "f1"])
@@ -505,7 +505,11 @@ def test_exports(found):
     ("given", "error", "words"),
     [
         ({"models": {"baseline": GaussianNB()}}, ParameterError, "'baseline'"),
-        ({"models": LeastSquaresClassifier(), "metric": "log_loss"}, ParameterError, "'LeastSquaresClassifier' has no"),
+        (
+            {"models": LeastSquaresClassifier(), "metric": "log_loss"},
+            ParameterError,
+            "'LeastSquaresClassifier' is not available",
+        ),
         ({"metric": "speed"}, ParameterError, "got 'speed'"),
         ({"holdout": 2}, ParameterError, "holdout must be a share"),
         ({"holdout": 0.001}, LabelError, "0.001"),

@@ -37,14 +37,17 @@ def compare(
     ] = None,
     settings: options.Settings = None,
     metric: Annotated[
-        str | None, option("NAME", "log-loss, accuracy, balanced-accuracy, auc, f1, cost, error-rate or brier.")
+        str | None,
+        option(
+            "NAME", "log-loss, accuracy, balanced-accuracy, auc, f1, cost, error-rate or brier.  [default: see below]"
+        ),
     ] = None,
     costs: options.Costs = None,
     positive: options.Positive = None,
     ordered: options.Ordered = None,
     report: options.Report = None,
     by: Annotated[
-        str | None, option("COLUMN", "Column whose values are groups, each compared with the rest in the report.")
+        str | None, option("COLUMN", "Column of groups; the report compares each group with the rest.")
     ] = None,
     weights: options.Weights = None,
     folds: Annotated[
@@ -57,7 +60,10 @@ def compare(
     time: Annotated[
         str | None, option("COLUMN", "Column that orders the rows in time: forward chaining.", panel=_VALIDATION)
     ] = None,
-    margin: Annotated[float | None, option("X", "Equivalence margin of the metric.", panel=_VALIDATION)] = None,
+    margin: Annotated[
+        float | None,
+        option("X", "Equivalence margin, in units of the metric.  [default: no equivalence test]", panel=_VALIDATION),
+    ] = None,
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -65,8 +71,9 @@ def compare(
     """Compare models by cross-validation, with tests.
 
     All models are tuned, fitted and evaluated on the same folds, together with a baseline that predicts the class
-    shares. The default metric is cost with --costs, otherwise log-loss; if a model has no probabilities, accuracy, or
-    AUC if one class has more than 80 % of the rows. With --costs, models with probabilities minimise expected cost.
+    proportions. Default metric: cost with --costs; otherwise log-loss. If a model does not predict probabilities:
+    accuracy, or AUC when one class exceeds 80 % of the rows. With --costs, models with probabilities minimise expected
+    cost.
 
     Examples:
       discriminant compare data.csv -t y

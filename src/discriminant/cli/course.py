@@ -67,11 +67,14 @@ def trace(
     solver: Annotated[
         str | None, option("NAME", "gradient-descent, stochastic-gradient, irls, or a solver of fit (logistic).")
     ] = None,
-    rate: Annotated[float | None, option("ETA", "Initial learning rate of a gradient solver.")] = None,
-    schedule: Annotated[
-        str | None, option("NAME", "Learning-rate schedule: constant, decaying, square-root or line-search.")
+    rate: Annotated[
+        float | None, option("ETA", "Initial learning rate of a gradient solver.  [default: 1 / largest curvature]")
     ] = None,
-    batch: Annotated[int | None, option("B", "Mini-batch size.")] = None,
+    schedule: Annotated[
+        str | None,
+        option("NAME", "Learning-rate schedule: constant, decaying, square-root or line-search.  [default: constant]"),
+    ] = None,
+    batch: Annotated[int | None, option("B", "Mini-batch size.  [default: 1]")] = None,
     course: CourseOptions = CourseOptions(),
 ) -> None:
     """Show the steps of a fit: updates or iterates.
@@ -92,8 +95,8 @@ def trace(
     given = {"rate": rate, "schedule": schedule, "batch": batch}
     if model == "perceptron" and (solver is not None or any(value is not None for value in given.values())):
         raise ParameterError(
-            "--solver, --rate, --schedule and --batch need --model logistic or lms. Leave them out; the learning rate "
-            "of the perceptron is --set eta=0.1."
+            "--solver, --rate, --schedule and --batch require --model logistic or lms. Leave them out; for the "
+            "perceptron, set the learning rate with --set eta=0.1."
         )
     labelled = course.labelled(data, target)
     made = ModelSpec(model, read_settings(settings)).new(labelled).set_params(trace=True)
@@ -190,8 +193,10 @@ def _trace_page(found: Values) -> Page:
 def path(
     data: options.Data,
     target: options.Target = None,
-    l1_ratio: Annotated[float, option("SHARE", "Share of the L1 penalty: 1 lasso, 0 ridge.")] = 1.0,
-    n_alphas: Annotated[int | None, option("N", "Number of penalty strengths.")] = None,
+    l1_ratio: Annotated[float, option("SHARE", "Elastic-net mixing: 1 for lasso, 0 for ridge.")] = 1.0,
+    n_alphas: Annotated[
+        int | None, option("N", "Number of penalty strengths.  [default: 50; for ridge 2 per factor of 10]")
+    ] = None,
     weights: options.Weights = None,
     course: CourseOptions = CourseOptions(),
 ) -> None:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @command
 def dataset(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Dataset; without it, a list of datasets.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Dataset name; if omitted, the datasets are listed.")
+    ] = None,
     output: Annotated[
         str | None, option("FILE", "Output file; format from extension (scene: a folder).", "--output", "-o")
     ] = None,
@@ -39,7 +41,7 @@ def dataset(
         show({"datasets": found}, _list, json)
         return
     if output is None:
-        raise ParameterError(f"Dataset {name!r} needs an output file: -o {name}.csv, or a folder for scene.")
+        raise ParameterError(f"Dataset {name!r} needs an output: -o {name}.csv, or -o FOLDER for scene.")
     check_output(output, overwrite)
     made = datasets.scene() if name == "scene" else datasets.load(name)
     files = made.write(output) if isinstance(made, datasets.Scene) else _write(made, output)

@@ -91,7 +91,9 @@ def _separation_page(distances: Values, separability: Values) -> Page:
         ]
         head = ["classes", "Mahalanobis", "Bhattacharyya", "Bayes error (LDA)", "majority-class error", "separable"]
         page += shortened("Class separation, closest classes first", head, rows)
-        page.append("Bayes error: estimated for normal classes with a common covariance; priors are the class shares.")
+        page.append(
+            "Bayes error: estimated for normal classes with a common covariance; priors are the class proportions."
+        )
     elif separable:
         rows = [[pair, _verdict(found)] for pair, found in separable.items()]
         page += shortened("Linear separability", ["classes", "separable"], rows)

@@ -40,7 +40,8 @@ class QuestionOptions:
     ] = "difference"
     values: Annotated[
         str | None,
-        option("A,B", "Values to compare: an increase, two numbers, levels, reference, pairwise or sequential.",
+        option("A,B", "Values to compare: an increase, two numbers, levels, reference, pairwise or sequential.  "
+               "[default: increase of 1; levels vs the first]",
                panel=_EFFECT),
     ] = None  # fmt: skip
     at: Annotated[
@@ -66,7 +67,12 @@ class ErrorOptions:
     """What standard errors rest on."""
 
     covariance: Annotated[
-        str | None, option("KIND", "model, HC0 to HC3, or CR0 to CR2 with --clusters.", panel=_ERRORS)
+        str | None,
+        option(
+            "KIND",
+            "model, HC0 to HC3, or CR0 to CR2 with --clusters.  [default: model; CR1 with --clusters]",
+            panel=_ERRORS,
+        ),
     ] = None
     clusters: Annotated[str | None, option("COLUMN", "Column of clusters of rows.", panel=_ERRORS)] = None
     resamples: Annotated[int, option("N", "Bootstrap resamples, for models without a covariance.", panel=_ERRORS)] = 0
@@ -95,7 +101,10 @@ def effects(
     target: options.Target = None,
     rows: Annotated[str | None, option("DATA", "Rows to average over, if SOURCE is a model file.")] = None,
     fitting: ModelOptions = ModelOptions(),
-    outcome: Annotated[str | None, option("CLASS", "Class whose probability is reported.")] = None,
+    outcome: Annotated[
+        str | None,
+        option("CLASS", "Class whose probability is reported.  [default: the second of two classes, else every class]"),
+    ] = None,
     weights: options.Weights = None,
     output: options.TableFile = None,
     figure: Annotated[str | None, option("FILE", "Draw the estimates: page (.html) or image (.svg, .png).")] = None,
@@ -108,8 +117,8 @@ def effects(
     """Show average effects of columns on the probability scale.
 
     predictions: average probabilities. comparisons: differences or ratios between values of a column. slopes: average
-    derivatives (average marginal effects). Model files of logistic and ordinal regressions keep their covariance;
-    other models have standard errors from --resamples.
+    derivatives (average marginal effects). Model files of logistic and ordinal regression contain the covariance
+    of the coefficients; for other models, use --resamples for standard errors.
 
     Examples:
       discriminant effects slopes data.csv --formula "y ~ age + sex"

@@ -39,7 +39,9 @@ def evaluate(
     weights: options.Weights = None,
     groups: options.Clusters = None,
     by: options.By = None,
-    f_measure: Annotated[float | None, option("M", "Print rates by class, with F = (M + 1) P R / (R + M P).")] = None,
+    f_measure: Annotated[
+        float | None, option("M", "Print rates by class, with F = (M + 1) P R / (R + M P); M = beta squared.")
+    ] = None,
     missing_columns: options.MissingColumns = "refuse",
     scale: ScaleOptions = ScaleOptions(),
     reading: TableOptions = TableOptions(),

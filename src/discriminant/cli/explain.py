@@ -68,7 +68,7 @@ def _row(stored: StoredModel, reading: TableOptions, data: str | None, row: str)
     """A table of one row, and the policy for columns that are missing from it."""
     if row.strip().lstrip("-").isdigit():
         if data is None:
-            raise ParameterError(f"--row {row} is a row number. Give its table, too: discriminant explain MODEL DATA.")
+            raise ParameterError(f"--row {row} is a row number. Also give the table: discriminant explain MODEL DATA.")
         table = stored.table(reading, data)
         print_findings(table.findings)
         return row_of_table(table, int(row)), "refuse"

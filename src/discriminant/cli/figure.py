@@ -107,7 +107,10 @@ class Subject:
         found = getattr(self.evaluation(), part)
         if found is None:
             wanted = part.replace("_", " ")
-            raise ParameterError(f"{self.name} has no probabilities, so no {wanted}. Use a model with probabilities.")
+            raise ParameterError(
+                f"{self.name} does not predict probabilities, which a {wanted} requires. Use a model with "
+                "probabilities."
+            )
         return found
 
 
@@ -254,7 +257,8 @@ def _calibration_curve(subject: Subject) -> Figure:
     found = subject.evaluation()
     if not found.calibration:
         raise ParameterError(
-            f"{subject.name} has no probabilities, so no calibration curve. Use a model with probabilities."
+            f"{subject.name} does not predict probabilities, which a calibration curve requires. Use a model with "
+            "probabilities."
         )
     one = found.positive
     return figures.calibration_curve(found.calibration if one is None else {one: found.calibration[one]})
@@ -356,7 +360,10 @@ class FigureOptions:
     ordered: options.Ordered = None
     costs: options.Costs = None
     positive: options.Positive = None
-    column: Annotated[str | None, option("NAME", "Column for effect, effects and groups; class for cost-curve.")] = None
+    column: Annotated[
+        str | None,
+        option("NAME", "Column for effect, effects, category-curves and group-measures; class for cost-curve."),
+    ] = None
     shape: Annotated[str, option("ROWSxCOLUMNS", "Shape of images.")] = "20x20"
     calibration: options.CalibrationRows = None
 
@@ -440,7 +447,7 @@ def figure(
     check_output(output, overwrite, source, asked.rows, asked.costs, asked.calibration)
     if kind not in KINDS and kind not in _ALONE:
         known = (*KINDS, *_ALONE)
-        raise ParameterError(f"There is no figure {kind!r}.{suggestion(kind, known)} Known: {', '.join(known)}.")
+        raise ParameterError(f"Unknown figure {kind!r}.{suggestion(kind, known)} Expected one of: {', '.join(known)}.")
     if asked.calibration is not None and kind != "risk-coverage":
         raise ParameterError(f"--calibration does not apply to {kind}, only to risk-coverage. Leave it out.")
     if asked.positive is not None and kind not in _OF_POSITIVE_CLASS:

@@ -64,12 +64,17 @@ Costs = Annotated[
     str | None,
     option("FILE", "Cost table: true classes in rows, decisions in columns; ordered classes: absolute or squared."),
 ]
-RejectCost = Annotated[float | None, option("COST", "Cost of the reject option; rejected rows are 'abstain'.")]
+RejectCost = Annotated[
+    float | None,
+    option(
+        "COST", "Cost of rejecting a row, in units of --costs; rejected rows get 'abstain'.  [default: no rejection]"
+    ),
+]
 Priors = Annotated[str | None, option("A=0.3,B=0.7", "Class priors in the target population.")]
 Ordered = Annotated[str | None, option("LOW,...,HIGH", "All classes in order, for ordinal models and their measures.")]
 Positive = Annotated[str | None, option("CLASS", "Positive class.  [default: rarer of two classes]")]
 Coverage = Annotated[
-    float | None, option("SHARE", "Coverage of prediction sets, e.g. 0.9; needs --calibration.", "--coverage")
+    float | None, option("SHARE", "Coverage of prediction sets, e.g. 0.9; requires --calibration.", "--coverage")
 ]
 CalibrationRows = Annotated[
     str | None, option("FILE", "Held-out labelled rows that calibrate the prediction sets.", "--calibration")
@@ -375,12 +380,15 @@ def read_sets(
     from ..workflow.evaluating import calibrated_sets
 
     if (coverage is None) != (calibration is None):
-        raise ParameterError("--coverage and --calibration belong together. Give both, or none.")
+        raise ParameterError("--coverage and --calibration must be given together. Give both or neither.")
     if coverage is None or calibration is None:
         return None
     rows = stored.table(reading, files_of([calibration]))
     if evaluated is not None and rows.fingerprint == evaluated.fingerprint:
-        raise ParameterError("--calibration is the evaluated table, which makes coverage optimistic. Use other rows.")
+        raise ParameterError(
+            "--calibration is the same table as DATA, so the coverage would be optimistic. Use separate calibration "
+            "rows."
+        )
     return calibrated_sets(stored, rows, coverage)
 
 

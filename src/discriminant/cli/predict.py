@@ -60,7 +60,9 @@ def predict(
     stored = open_model(model, to_predict=calibration is None)
     decision = read_decision(stored, costs, reject_cost, priors)
     if priors is not None and coverage is not None:
-        raise ParameterError("--coverage holds for the class shares of the calibration rows. Leave out --priors.")
+        raise ParameterError(
+            "--coverage is valid only for the class proportions of the calibration rows. Leave out --priors."
+        )
     sets = options.read_sets(stored, coverage, calibration, reading)
     table = stored.table(reading, files_of(data), missing_columns)
     print_findings(table.findings)

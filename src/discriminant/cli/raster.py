@@ -185,7 +185,7 @@ def accuracy(
     stratified: Annotated[
         bool, flag("Area-weighted estimates, for points drawn by raster sample-design.", "--stratified")
     ] = False,
-    level: Annotated[float, option("SHARE", "Confidence level.")] = 0.95,
+    level: Annotated[float, option("X", "Confidence level.")] = 0.95,
     macro: Annotated[
         list[str] | None,
         option("CLASS=MACRO", "Merge classes of map and reference; or a file with two columns; repeatable."),
@@ -239,7 +239,7 @@ def accuracy(
 def change(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help="First class map (.tif).")],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="Second class map (.tif) on the same grid.")],
-    output: Annotated[str, option("FILE", "Output file of the map of changes (.tif).", "--output", "-o")],
+    output: Annotated[str, option("FILE", "Output file of the change map (.tif).", "--output", "-o")],
     macro: Annotated[
         list[str] | None,
         option("PAIR=STRATUM", "Merge changes, such as 'forest > water=loss'; or a file with two columns; repeatable."),
@@ -250,8 +250,8 @@ def change(
 ) -> None:
     """Compare two class maps.
 
-    The map of changes has a class for each pair of classes. Draw a sample of it with raster sample-design, and estimate
-    areas of change with raster accuracy --stratified.
+    The change map has one class per pair of classes. Draw a sample from it with raster sample-design, then estimate
+    change areas with raster accuracy --stratified.
 
     Examples:
       discriminant raster change 2015.tif 2025.tif -o change.tif
@@ -266,8 +266,11 @@ def change(
 
         write_raster_report(report, RasterReport(None, class_map=output, change=found, command=command_line()))
     columns = found.change_map.written
-    table = shortened("Map of changes", list(columns), list(zip(*columns.values(), strict=True)))
-    biased = "Counted changes are biased by the errors of both maps: estimate areas with raster sample-design."
+    table = shortened("Change map", list(columns), list(zip(*columns.values(), strict=True)))
+    biased = (
+        "Change areas obtained by pixel counting are biased by the errors of both maps: estimate areas from a sample "
+        "(raster sample-design)."
+    )
     page = [str(found), *table, biased, *_outputs(Output=", ".join(map(str, found.change_map.files)), Report=report)]
     show({**found.to_dict(), "report": report}, lambda _: page, json)
 

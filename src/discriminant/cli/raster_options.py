@@ -52,12 +52,17 @@ class ImageOptions:
         str | None, option("EPSG:N", "Coordinate system, if missing or wrong in the file.", panel=IMAGE_PANEL)
     ] = None
     nodata: Annotated[float | None, option("VALUE", "Nodata value, if missing in the file.", panel=IMAGE_PANEL)] = None
-    mask: Annotated[str | None, option("FILE", "Raster of pixels to leave out, such as clouds.", panel=IMAGE_PANEL)] = (
-        None
-    )
+    mask: Annotated[
+        str | None, option("FILE", "Mask raster: pixels to exclude, such as clouds.", panel=IMAGE_PANEL)
+    ] = None
     resample: Annotated[
         str | None,
-        option("METHOD", "Resample files of other grids: auto, nearest, bilinear, cubic, average.", panel=IMAGE_PANEL),
+        option(
+            "METHOD",
+            "Resampling of files on other grids: auto, nearest, bilinear, cubic, average.  "
+            "[default: none; other grids are an error]",
+            panel=IMAGE_PANEL,
+        ),
     ] = None
     mask_values: Annotated[
         str | None,
@@ -203,7 +208,7 @@ class TrainedModel:
         if self.samples is None:
             if rule.smoothing is None:
                 raise ParameterError(
-                    "--smoothing is chosen by held-out areas, which a model file does not have. Give "
+                    "--smoothing is selected on held-out areas, which a model file does not contain. Give "
                     "--smoothing-window or --smoothing-strength, or train with --areas."
                 )
             return None
@@ -218,8 +223,8 @@ class TrainedModel:
             return None
         if self.samples is None:
             raise ParameterError(
-                "--applicability compares pixels with training samples, which a model file does not have. Train with "
-                "--areas or --samples."
+                "--applicability compares pixels with training samples, which a model file does not contain. Train "
+                "with --areas or --samples."
             )
         found = area_of_applicability(self.samples, self.groups)
         return map_applicability(found, image, path, overwrite, progress=None)
@@ -251,10 +256,20 @@ class MapOptions:
 
     reject: Annotated[
         float | None,
-        option("SHARE", "Reject pixels outside the region holding this share of their class, e.g. 0.99.", panel=_MAP),
+        option(
+            "SHARE",
+            "Reject pixels outside the region that contains this proportion of their class, e.g. 0.99.  "
+            "[default: no rejection]",
+            panel=_MAP,
+        ),
     ] = None
     reject_cost: Annotated[
-        float | None, option("COST", "Cost of the reject option; rejected pixels have no class.", panel=_MAP)
+        float | None,
+        option(
+            "COST",
+            "Cost of rejecting a pixel, in units of --costs; rejected pixels have no class.  [default: no rejection]",
+            panel=_MAP,
+        ),
     ] = None
     costs: Annotated[
         str | None, option("FILE", "Cost table: true classes in rows, decisions in columns.", panel=_MAP)
@@ -277,13 +292,17 @@ class MapOptions:
         str, option("METHOD", "Smooth by neighbours: bayes, potts, majority, auto or none.", panel=_MAP)
     ] = "none"
     smoothing_window: Annotated[
-        int | None, option("PIXELS", "Side of the window.  [default: chosen by held-out areas]", panel=_MAP)
+        int | None, option("PIXELS", "Window width in pixels (odd).  [default: selected on held-out areas]", panel=_MAP)
     ] = None
     smoothing_strength: Annotated[
-        float | None, option("NUMBER", "Strength.  [default: chosen by held-out areas]", panel=_MAP)
+        float | None,
+        option("NUMBER", "Strength of bayes or potts smoothing.  [default: selected on held-out areas]", panel=_MAP),
     ] = None
     min_pixels: Annotated[
-        int, option("PIXELS", "Minimum mapping unit: smaller patches are merged with others.", panel=_MAP)
+        int,
+        option(
+            "PIXELS", "Minimum mapping unit in pixels; smaller patches are merged into adjacent patches.", panel=_MAP
+        ),
     ] = 1
     macro: Annotated[
         list[str] | None,
@@ -292,7 +311,7 @@ class MapOptions:
         ),
     ] = None
     subclass_map: Annotated[
-        str | None, option("FILE", "With --macro: map of the merged classes (.tif).", panel=options.OUTPUT)
+        str | None, option("FILE", "With --macro: map of the subclasses before merging (.tif).", panel=options.OUTPUT)
     ] = None
 
     applicability: Annotated[
@@ -309,7 +328,8 @@ class MapOptions:
             return None
         if self.smoothing in ("none", "auto"):
             raise ParameterError(
-                "--smoothing-window and --smoothing-strength apply to --smoothing bayes, potts or majority. Give one."
+                "--smoothing-window and --smoothing-strength require --smoothing bayes, potts or majority. Choose one "
+                "of these methods."
             )
         default = Smoothing(self.smoothing)
         return replace(

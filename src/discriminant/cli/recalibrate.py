@@ -45,7 +45,9 @@ def recalibrate(
     """
     check_output(output, overwrite, model, data)
     if update is not None and update not in UPDATES:
-        raise ParameterError(f"Unknown update {update!r}.{suggestion(update, UPDATES)} Known: {', '.join(UPDATES)}.")
+        raise ParameterError(
+            f"Unknown update {update!r}.{suggestion(update, UPDATES)} Expected one of: {', '.join(UPDATES)}."
+        )
     if update == UPDATES[-1] and not refit:
         raise ParameterError("--update refit cannot be combined with --no-refit. Leave one of them out.")
     stored = open_model(model)

@@ -15,13 +15,15 @@ def sample_size(
     parameters: Annotated[
         int, option("N", "Candidate parameters without the intercept; each spline term and level counts.")
     ],
-    share: Annotated[str, option("P[,Q,...]", "Outcome prevalence, or the shares of all classes.")],
+    share: Annotated[str, option("P[,Q,...]", "Outcome prevalence, or the proportions of all classes.")],
     auc: Annotated[str | None, option("X[,Y,...]", "Expected AUC; for several classes, of each pair.")] = None,
     r2: Annotated[
         float | None, option("X", "Expected Cox-Snell R2.  [default: from --auc, or Nagelkerke 0.15]")
     ] = None,
     shrinkage: Annotated[float, option("X", "Smallest acceptable shrinkage factor.")] = 0.9,
-    margin: Annotated[float, option("X", "Half width of the 95 % interval of each share.")] = 0.05,
+    margin: Annotated[
+        float, option("X", "Half-width of the 95 % confidence interval of each class proportion.")
+    ] = 0.05,
     json: options.Json = False,
 ) -> None:
     """Compute the sample size for developing a logistic model.

@@ -22,7 +22,7 @@ def studio(
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
     state: Annotated[str | None, option("FOLDER", "Folder for uploads.  [default: user cache]")] = None,
-    upload_limit: Annotated[float, option("MB", "Maximum size of an upload.")] = 200.0,
+    upload_limit: Annotated[float, option("MB", "Maximum size of an upload.")] = 200,
 ) -> None:
     """Open the studio in the browser: tables, lessons, images.
 

@@ -98,7 +98,7 @@ def validate(
 ) -> None:
     """Validate a model by resampling its training data.
 
-    The model is fitted again to every resample, with all its tuning. Measures have confidence intervals, or ranges
+    The model is refitted to every resample, including all tuning. Measures have confidence intervals, or ranges
     (marked *) if their coverage is unknown. The least stable predictions are listed with their row numbers.
 
     Examples:

@@ -424,7 +424,7 @@ def _floats(values: ArrayLike) -> Array:
     try:
         return np.asarray(values, dtype=np.float64)
     except OverflowError as error:
-        raise InputError("X has integers above the largest float, 1.8e308. Use larger units.") from error
+        raise InputError("X has integers above the largest float, 1.8e308. Rescale the column.") from error
     except (TypeError, ValueError) as error:
         raise DtypeError(
             f"X has values that are not numbers (dtype {np.asarray(values).dtype}): {error}. Encode text columns "

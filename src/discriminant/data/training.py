@@ -224,7 +224,8 @@ def with_offset(data: TrainingData, offset: ArrayLike | None, one_score: bool = 
     values, n_classes = np.array(offset, dtype=np.float64), len(data.classes)
     shape = (data.n_rows,) if n_classes == 2 or one_score else (data.n_rows, n_classes)
     if values.shape != shape:
-        raise InputError(f"offset must have shape {shape}, got {values.shape}. Give one number per row and score.")
+        remedy = "Give one number per row, or one per row and class."
+        raise InputError(f"offset must have shape {shape}, got {values.shape}. {remedy}")
     if not np.isfinite(values).all():
         row = int(np.argwhere(~np.isfinite(values))[0][0])
         raise InputError(f"offset contains NaN or infinity: row {row}. Every offset must be a finite number.")

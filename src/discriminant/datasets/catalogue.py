@@ -91,7 +91,7 @@ def load(name: str) -> Dataset:
 def _check_name(kind: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
         raise ParameterError(
-            f"Unknown {kind} {name!r}.{suggestion(str(name), known)} Expected one of {', '.join(known)}."
+            f"Unknown {kind} {name!r}.{suggestion(str(name), known)} Expected one of: {', '.join(known)}."
         )
 
 

@@ -76,7 +76,10 @@ def read_costs(costs: CostsLike, actions: ArrayLike | None = None, classes: Arra
     named_actions = None if actions is None else _names("actions", actions)
     if isinstance(costs, str):
         if classes is None or named_actions is not None:
-            raise ParameterError(f"costs={costs!r} needs the order of the classes, without actions. Set classes=[...].")
+            raise ParameterError(
+                f"costs={costs!r} requires ordered classes and does not accept actions. Set classes=[...] and leave "
+                "out actions."
+            )
         return distance_costs(costs, [*_names("classes", classes)])
     if isinstance(costs, Mapping):
         table = _from_mapping(costs)

@@ -15,7 +15,7 @@ from ..data import as_frame, as_rows, check_integer, label_array
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, Model, ParameterError
 from ..kernels import scores
-from ..results import Result, plain, shown
+from ..results import Result, percent, plain, shown
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -288,7 +288,8 @@ class TopClasses(Result):
 
     def __str__(self) -> str:
         rows, k = self.labels.shape
-        return f"The {k} most probable classes of {rows:,} rows; mean total probability: {self.mass.mean():.1%}"
+        mean = percent(float(self.mass.mean()))
+        return f"The {k} most probable classes of {rows:,} rows; mean total probability: {mean}"
 
 
 def top_k(posterior: Posterior | MatrixLike, k: int, classes: ArrayLike | None = None) -> TopClasses:
@@ -406,10 +407,11 @@ def has_probabilities(model: Classifier) -> TypeGuard[ProbabilisticClassifier]:
 
 def no_probabilities(model: Classifier) -> ParameterError:
     """The error about a model whose scores are not probabilities."""
-    kind = "margins instead of probabilities" if hasattr(model, "decision_function") else "no probabilities"
+    margins = hasattr(model, "decision_function")
+    predicts = "predicts margins, not probabilities" if margins else "does not predict probabilities"
     return ParameterError(
-        f"{type(model).__name__} has {kind}, which expected costs require. Use a model with probabilities, such "
-        "as ", Model("LinearDiscriminantAnalysis"), " or ", Model("LogisticRegression"),
+        f"{type(model).__name__} {predicts}; expected costs require probabilities. Use a model with probabilities, "
+        "such as ", Model("LinearDiscriminantAnalysis"), " or ", Model("LogisticRegression"),
         ", or calibrate this one (in Python: DecisionClassifier(model, calibration='sigmoid')).",
     )  # fmt: skip
 

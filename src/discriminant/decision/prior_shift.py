@@ -202,7 +202,8 @@ def _most_likely_estimate(
     priors, gap, n_iter = _most_likely(ratio, share, known.priors / known.priors.sum(), TOLERANCE)
     if gap > TOLERANCE:
         warn(
-            f"estimate_priors did not converge. Iterations: {n_iter}, gap in mean log-likelihood: {gap:.2g}.",
+            f"estimate_priors did not converge. Iterations: {n_iter}, gap in mean log-likelihood: {gap:.2g}. The "
+            "priors are approximate: use more unlabelled rows.",
             ConvergenceWarning,
         )
     highest, K = total * _value(ratio, share, priors), len(priors)
@@ -276,12 +277,12 @@ class _TrainingSample:
 
     @property
     def shares(self) -> Array:
-        """The class shares."""
+        """The class proportions."""
         counts = np.bincount(self.codes, weights=self.weights)
         return counts / counts.sum()
 
     def posterior(self, model: ProbabilisticClassifier, X: MatrixLike) -> Posterior:
-        """The posterior of rows by a model; its priors are the class shares unless the model stores them."""
+        """The posterior of rows by a model; its priors are the class proportions unless the model stores them."""
         return posterior(model, X, self.shares if kept_priors(model) is None else None)
 
     def held_out(

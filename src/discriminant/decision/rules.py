@@ -471,7 +471,8 @@ class Decision:
         problem = self._problem(np.atleast_2d(np.asarray(posterior)) if single else posterior)
         check_integer("row", row, 0)
         if row >= len(problem.posterior):
-            raise InputError(f"row={row}, but the posterior has {len(problem.posterior)} rows, counted from 0.")
+            n_rows = len(problem.posterior)
+            raise InputError(f"row={row} is out of range: the posterior has {n_rows} rows, numbered from 0.")
         moved = "" if self.priors is None else "under the target priors"
         basis = {"prior": "(priors only)", "ml": "under equal priors"}.get(str(self.rule), moved)
         return explanation(problem.row(row), basis)

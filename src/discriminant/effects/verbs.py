@@ -333,7 +333,9 @@ def _pairs(model: BaseEstimator, population: Population, column: str, values: An
         levels = [plain(value) for value in values]
         _refuse_unseen(model, population, column, levels)
     if len(levels) < 2:
-        raise ColumnError(f"Column {column!r} has one level in data: {quoted(levels)}. Give the levels to compare.")
+        raise ColumnError(
+            f"Column {column!r} has only one level in data: {quoted(levels)}. Give the levels to compare."
+        )
     if way == "reference":
         pairs = [(levels[0], level) for level in levels[1:]]
     else:
@@ -389,7 +391,7 @@ def _numeric_columns(model: BaseEstimator, population: Population, columns: str 
             raise ColumnError(f"Column {name!r} is not numeric and has no slope. Use comparisons.")
     names = names or [name for name in known if name in population.columns and population.is_numeric(name)]
     if not names:
-        raise ColumnError("The model has no numeric column in data. Use comparisons.")
+        raise ColumnError("No column of the model is numeric, so there are no slopes. Use comparisons.")
     return names
 
 
@@ -400,7 +402,9 @@ def _effects(
     options = options or EffectOptions()
     check_is_fitted(model)
     if not hasattr(model, "predict_proba"):
-        raise ParameterError(f"{type(model).__name__} has no probabilities. Use a calibrated or probabilistic model.")
+        raise ParameterError(
+            f"{type(model).__name__} does not predict probabilities. Use a calibrated or probabilistic model."
+        )
     inner = innermost(model)
     if getattr(inner, "separation_", None) is not None and not getattr(inner, "alpha", 0):
         advice = (Setting("firth", True),) if "firth" in inner.get_params() else (Setting("alpha"), " > 0")

@@ -29,7 +29,7 @@ from ..data import (
 from ..errors import DegenerateDataError, NotReadyError, ParameterError, Setting
 from ..folds import HeldOut, TunedRule
 from ..moments.statistic import ClassMoments
-from ..results import Result, aligned, decimal, listed
+from ..results import Result, aligned, decimal, listed, percent
 from ..rules import LinearRule, PoolRule
 from ..tables.encoder import TableEncoder
 from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
@@ -162,7 +162,7 @@ class PoolSummary(Result):
         best = min(families, key=lambda member: member.loss)
         if self.choose == "best":
             return f"Selected: {best.name}. Tuning log-loss: {decimal(best.loss, 4)}{_OPTIMISTIC}"
-        used = listed([f"{member.name} ({member.weight:.0%})" for member in families if member.weight >= 0.05])
+        used = listed([f"{member.name} ({percent(member.weight, 0)})" for member in families if member.weight >= 0.05])
         alone = f"best family: {best.name}, {decimal(best.loss, 4)}"
         return f"Pool: {used}. Tuning log-loss: {decimal(self.loss, 4)}; {alone}{_OPTIMISTIC}"
 

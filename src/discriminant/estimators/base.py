@@ -272,7 +272,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         with quiet_numbers():
             found = out[:, 1] - out[:, 0]
         if not np.isfinite(found).all() and np.isfinite(out[~np.isfinite(found)]).all(axis=1).any():
-            raise InputError("Values of X are too large: differences of scores overflow. Use larger units.")
+            raise InputError("Values of X are too large: differences of scores overflow. Rescale the columns.")
         return found
 
     @by_partition("prediction")
@@ -524,7 +524,7 @@ def _with_class_weights(data: TrainingData, given: Mapping[Any, float] | str | N
             wrong = f" must be positive, got {factors[k]:g} for class {shown(data.classes[k])}."
             raise ParameterError(Setting("class_weight"), wrong)
     else:
-        wrong = f" must be None, 'balanced' or a dict from class to weight, got {given!r}."
+        wrong = f" must be None, 'balanced' or a dict mapping classes to weights, got {given!r}."
         raise ParameterError(Setting("class_weight"), wrong)
     return data.times(factors)
 

@@ -102,7 +102,9 @@ class BayesianLinearDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
         for strength, guess in (("kappa", "location"), ("nu", "covariance")):
             check_number(strength, getattr(self, strength), 0)
             if getattr(self, strength) == 0 and getattr(self, guess) is not None:
-                raise ParameterError(Setting(guess), " has no effect without ", Setting(strength), " > 0. Set it.")
+                raise ParameterError(
+                    Setting(guess), " has no effect without ", Setting(strength), " > 0. Set ", Setting(strength), "."
+                )
 
     def _moments_spec(self) -> MomentsSpec:
         return MomentsSpec("pooled")
@@ -132,8 +134,8 @@ class BayesianLinearDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
         moments, p = statistics.moments, statistics.moments.n_columns
         if rows < p:
             raise DegenerateDataError(
-                f"A covariance of {p} columns needs {p} degrees of freedom; the rows have {max(rows, 0):g}. Remove "
-                "columns, or use a prior such as ", Setting("nu", p), ".",
+                f"A covariance of {p} columns requires {p} degrees of freedom; the data provide {max(rows, 0):g}. "
+                "Remove columns, or use a prior such as ", Setting("nu", p), ".",
             )  # fmt: skip
         if self.kappa == self.nu == 0:
             return self._invertible(statistics, rows)

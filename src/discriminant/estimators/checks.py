@@ -47,7 +47,7 @@ def extreme_values(data: TrainingData) -> InputError | None:
     if largest[j] > MAX_MAGNITUDE:
         label = data.rows.number_label(j)
         return InputError(
-            f"Values of {label} are too large: their products overflow. Maximum: {largest[j]:.1g}. Use larger units."
+            f"Values of {label} are too large: their products overflow. Maximum: {largest[j]:.1g}. Rescale the column."
         )
     if most > MAX_MAGNITUDE or least < 1 / MAX_MAGNITUDE:
         return WeightError(
@@ -56,8 +56,8 @@ def extreme_values(data: TrainingData) -> InputError | None:
     if faint.size:
         label = data.rows.number_label(int(faint[0]))
         return InputError(
-            f"Values of {label} are too small: their products underflow. Maximum: {largest[faint[0]]:.1g}. Use smaller "
-            "units."
+            f"Values of {label} are too small: their products underflow. Maximum: {largest[faint[0]]:.1g}. Rescale "
+            "the column."
         )
     return None
 
@@ -66,4 +66,4 @@ def check_finite(result: ArrayLike, data: TrainingData) -> None:
     """Raise an error for a result that is not finite, naming NaN and infinity in the rows."""
     if not np.isfinite(result).all():
         data.rows.refuse_nonfinite()
-        raise InputError("Values of X are too large: their scores overflow. Use larger units.")
+        raise InputError("Values of X are too large: their scores overflow. Rescale the columns.")

@@ -450,7 +450,7 @@ def nomogram(model: BaseEstimator, low: ArrayLike, high: ArrayLike, schema: Sche
     width = {name: max(own.values()) - min(own.values()) for name, own in effects.items()}
     widest = max(width.values())
     if not widest > 0:
-        raise ParameterError("A nomogram needs a column that changes the score.")
+        raise ParameterError("All coefficients are 0, so a nomogram cannot be drawn. Choose another model.")
     scale = MAX_POINTS / widest
     least = float(model.intercept_[0]) + sum(min(own.values()) for own in effects.values())
     totals = {}

@@ -176,7 +176,8 @@ def check_shrinkage(shrinkage: float | str | None, names: tuple[str, ...], folds
 def refuse_singular(rank: int, p: int, remedy: tuple[Part, ...] = ("Remove columns.",)) -> None:
     """Refuse densities of a singular covariance."""
     if rank < p:
-        raise DegenerateDataError(f"Singular covariance (rank {rank} of {p}): there is no density. ", *remedy)
+        problem = f"The covariance is singular (rank {rank} of {p}), so the density does not exist. "
+        raise DegenerateDataError(problem, *remedy)
 
 
 def positive_divisor(n: float, K: int) -> float:

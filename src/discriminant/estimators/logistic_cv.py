@@ -387,7 +387,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
     def _no_splits(self) -> NoReturn:
         raise LabelError(
-            "Cross-validation needs a class with two rows. Add rows, or use ", Model("LogisticRegression"),
+            "Cross-validation requires at least one class with two or more rows. Add rows, or use ",
+            Model("LogisticRegression"),
             " with a given ", Setting("alpha"), ".",
         )  # fmt: skip
 

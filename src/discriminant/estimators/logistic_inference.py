@@ -219,7 +219,7 @@ class LogisticInference(LikelihoodInference):
         for model in (self, smaller):
             model._require_likelihood("Likelihood-ratio tests", with_firth=True)
         if self.firth != smaller.firth:
-            raise ParameterError("Both models need the same ", Setting("firth"), ".")
+            raise ParameterError("Both models must have the same value of ", Setting("firth"), ".")
         if not self.firth:
             return self._ratio_test(smaller)
         df, columns = self._nested_df(smaller), FirthData.of(smaller._training).X

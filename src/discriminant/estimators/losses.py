@@ -32,7 +32,7 @@ _OF_PROBABILITIES = ("logistic", "squared_sigmoid")
 
 def _has_probabilities(model: BaseEstimator) -> bool:
     if model.loss not in _OF_PROBABILITIES:
-        raise AttributeError(f"loss={model.loss!r} has no probabilities. Use loss='logistic'.")
+        raise AttributeError(f"loss={model.loss!r} does not predict probabilities. Use loss='logistic'.")
     return True
 
 

@@ -171,7 +171,9 @@ class StreamingMixin:
             self._check_parameters()
             if isinstance(self.class_weight, str) and self.class_weight == "balanced":
                 balanced = Setting("class_weight", "balanced")
-                raise ParameterError(balanced, " needs all rows at once. Use a dict from class to weight, or fit.")
+                raise ParameterError(
+                    balanced, " needs all rows at once. Use a dict mapping classes to weights, or fit."
+                )
             first = not hasattr(self, self._stream_state)
             data = self._labelled(X, y, sample_weight, classes, first)
             with computable(data):

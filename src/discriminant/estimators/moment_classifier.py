@@ -27,6 +27,7 @@ from ..folds import group_folds
 from ..moments.covariance import Covariance
 from ..moments.folds import FoldMoments, MomentsSpec, combined_spec, merged, projected
 from ..moments.statistic import ClassMoments
+from ..results import shown
 from ..rules import LinearRule
 from .base import RuleClassifier, all_or_nothing, by_class_or_difference, refuse_weightless
 from .checks import computable, extreme_values
@@ -101,8 +102,9 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         """Estimate the model of the classes seen so far; the others are never predicted yet."""
         present = whole.present
         if np.count_nonzero(present) < 2:
-            seen = self.classes_[present].tolist()
-            raise DegenerateDataError(f"the rows so far have the class {seen} only; two are needed.")
+            seen = ", ".join(map(shown, self.classes_[present].tolist()))
+            contained = f"only class {seen}" if seen else "no class"
+            raise DegenerateDataError(f"the rows so far contain {contained}; at least two classes are required.")
         given = getattr(self, "priors", None)
         shares = whole.weight / whole.weight.sum()
         self.priors_ = shares if given is None else check_priors(given, self.classes_)
@@ -135,8 +137,8 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
             everywhere = np.ptp(means, axis=0) <= CONSTANT_TOLERANCE * np.abs(means).max(axis=0)
             self._refuse_constant(constant[everywhere], "over all rows", "Remove it.")
             warn(
-                f"Constant within every class, left out: {self._columns(constant)}. Check for label leakage, or set "
-                "shrinkage to include it.",
+                f"Left out because they are constant within every class: {self._columns(constant)}. Check for label "
+                "leakage, or set shrinkage to include them.",
                 CollinearityWarning,
             )
             within = within.without(constant)
@@ -193,7 +195,7 @@ def collected(data: TrainingData, statistic: ClassMoments | FoldMoments, n_jobs:
                 raise underflow
             return total
     data.rows.refuse_nonfinite()
-    raise extreme_values(data) or InputError("Values of X are too large: their powers overflow. Use larger units.")
+    raise extreme_values(data) or InputError("Values of X are too large: their powers overflow. Rescale the columns.")
 
 
 # Moments of all folds in memory (256 MB); with more numbers each fold takes a pass of its own.

@@ -181,7 +181,7 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
         if isinstance(binary, type) or not (hasattr(binary, "fit") and hasattr(binary, "predict")):
             raise ParameterError(Setting("estimator"), f" must be a classifier with fit and predict, got {binary!r}.")
         if is_regressor(binary) or get_tags(binary).input_tags.pairwise:
-            raise ParameterError(Setting("estimator"), f" must be a classifier of rows of features, got a {name}.")
+            raise ParameterError(Setting("estimator"), f" must be a classifier that takes feature rows, got a {name}.")
         parameter, value = self._needs_scores
         if getattr(self, parameter) == value and not (
             hasattr(binary, "decision_function") or hasattr(binary, "predict_proba")
@@ -469,7 +469,7 @@ class OutputCode(CodebookMetaClassifier):
         check_choice("decoding", self.decoding, ("hamming", "loss"))
         check_choice("loss", self.loss, codebooks.LOSSES)
         if self.length is not None and not (isinstance(self.code, str) and self.code in ("dense", "sparse")):
-            raise ParameterError(Setting("length"), " is only for dense and sparse codes.")
+            raise ParameterError(Setting("length"), " applies only to dense and sparse codes. Leave it out.")
         super()._check_parameters()
 
     def _named(self, column: int) -> str:

@@ -171,7 +171,7 @@ class OrdinalLogisticRegression(OrdinalInference):
         check_choice("form", self.form, get_args(OrdinalForm))
         check_choice("link", self.link, get_args(OrdinalLink))
         if self.form == "adjacent" and self.link != "logit":
-            wrong = f" has no link {self.link!r}. Use "
+            wrong = f" does not support link={self.link!r}. Use "
             raise ParameterError(Setting("form", "adjacent"), wrong, Setting("link", "logit"), ".")
         super()._check_parameters()
         check_order(self.classes_order)
@@ -179,7 +179,9 @@ class OrdinalLogisticRegression(OrdinalInference):
     def _learn(self, data: TrainingData, declared: list[Any] | None = None, offset: ArrayLike | None = None) -> None:
         if data.has_offset and len(data.classes) > 2:
             raise ParameterError(
-                "Datasets with offsets are for two classes. Use rows in memory and ", Setting("offset"), "."
+                "Offsets in datasets are supported for two classes only. Use rows in memory and ",
+                Setting("offset"),
+                ".",
             )
         refuse_weightless(data.class_weights, data.classes)
         order = self._order(data.classes, declared)
@@ -203,7 +205,9 @@ class OrdinalLogisticRegression(OrdinalInference):
         if classes.dtype.kind in "USO" and len(classes) > 2:
             listed = " < ".join(str(plain(label)) for label in classes)
             warn(
-                Message(f"Classes without an order are sorted: {listed}. Set ", Setting("classes_order"), "."),
+                Message(
+                    f"No class order was given; the sorted order is used: {listed}. Set ", Setting("classes_order"), "."
+                ),
                 DiscriminantWarning,
             )
         return np.arange(len(classes))

@@ -157,7 +157,7 @@ class OrdinalInference(OrdinalEstimates):
         )  # fmt: skip
         if not same:
             raise ParameterError(
-                "Both models need the same ",
+                "Both models must have the same ",
                 Setting("form"),
                 ", ",
                 Setting("link"),

@@ -283,7 +283,7 @@ class PredictionSets(MetaEstimatorMixin, BaseEstimator):
     def _posterior(self, fitted: Any, X: MatrixLike) -> Array:
         """The probabilities of all classes; classes without training rows have probability 0."""
         if not hasattr(fitted, "predict_proba"):
-            reason = f"{type(fitted).__name__} has no probabilities. Use a classifier with predict_proba."
+            reason = f"{type(fitted).__name__} does not predict probabilities. Use a classifier with predict_proba."
             raise ParameterError(Setting("estimator"), ": ", reason)
         found = np.asarray(fitted.predict_proba(X))
         if len(fitted.classes_) == len(self.classes_):

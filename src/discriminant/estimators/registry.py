@@ -52,7 +52,7 @@ UNPENALISED = (
 def known_name(name: str, names: Collection[str] = MODELS, what: str = "model") -> str:
     """The name if it is known, else an error with suggestions."""
     if name not in names:
-        raise ParameterError(f"Unknown {what} {name!r}.{suggestion(name, names)} Known: {', '.join(names)}.")
+        raise ParameterError(f"Unknown {what} {name!r}.{suggestion(name, names)} Expected one of: {', '.join(names)}.")
     return name
 
 

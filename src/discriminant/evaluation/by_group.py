@@ -132,7 +132,7 @@ class GroupMeasures(Result):
         if not scopes or of not in (None, *scopes):
             known = quoted(dict.fromkeys(name for name, _ in self.measures), 30)
             scoped = "" if of is None else f" of {of!r}"
-            raise ParameterError(f"Unknown measure {measure!r}{scoped} by group. Measures: {known}.")
+            raise ParameterError(f"Unknown measure {measure!r}{scoped} by group. Expected one of: {known}.")
         scope = scopes[0] if of is None else of
         return [row for row in self.rows if (row.measure, row.of) == (measure, scope)]
 

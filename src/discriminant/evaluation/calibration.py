@@ -1,4 +1,4 @@
-"""Calibration: predicted probabilities and observed shares in bins, and their bias-corrected distance."""
+"""Calibration: predicted probabilities and observed frequencies in bins, and their bias-corrected distance."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FINE_BINS: Final = 1_000
 class BrierParts(Result):
     """The decomposition of the Brier score: ``score = reliability - resolution + uncertainty + within``.
 
-    reliability: distance of the observed shares from the predicted ones (0 is best); resolution: their distance from
-    the overall share (more is better); uncertainty: the variance of the outcome; within: the part due to the width of
-    the bins.
+    reliability: distance of the observed frequencies from the predicted ones (0 is best); resolution: their distance
+    from the overall share (more is better); uncertainty: the variance of the outcome; within: the part due to the width
+    of the bins.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class CalibrationBins(Mergeable, Result):
     weight : array of shape (bins,)
         Rows in each bin, or the sum of their weights.
     predicted, observed : arrays of shape (bins,)
-        The mean predicted probability and the observed share of the outcome; NaN in empty bins.
+        The mean predicted probability and the observed frequency of the outcome; NaN in empty bins.
 
     See Also
     --------
@@ -219,7 +219,7 @@ class CalibrationBins(Mergeable, Result):
         return made
 
     def ece(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
-        """The expected calibration error: the mean distance of predicted and observed shares over bins.
+        """The expected calibration error: the mean distance of predicted and observed frequencies over bins.
 
         ``n_bins=None`` uses these bins. The estimate is biased upwards, most of all with few rows: `calibration_error`
         corrects the bias.
@@ -246,9 +246,9 @@ class CalibrationBins(Mergeable, Result):
 
         The estimated quantity is the mean over the bins of the distance between the mean probability and the true share
         of the outcome. It is 0 if the probabilities are correct on average in every bin. `ece` is biased upwards,
-        because observed shares vary. The estimate is the error for which the observed ECE equals the expected one; the
-        limits of the range are the errors for which it is at the limits of random variation. Ranges of 95 % cover in 93
-        % of samples or more, and in up to 100 % if the true error is 0.
+        because observed frequencies vary. The estimate is the error for which the observed ECE equals the expected one;
+        the limits of the range are the errors for which it is at the limits of random variation. Ranges of 95 % cover
+        in 93 % of samples or more, and in up to 100 % if the true error is 0.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class CalibrationBins(Mergeable, Result):
         return mean_calibration_error([bins], check_level(level), worth)
 
     def mce(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
-        """The largest distance of predicted and observed shares over bins; ``n_bins=None``: over these.
+        """The largest distance of predicted and observed frequencies over bins; ``n_bins=None``: over these.
 
         Parameters
         ----------

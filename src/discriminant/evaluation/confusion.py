@@ -374,7 +374,7 @@ class ConfusionMatrix(Mergeable, Result):
             NaN where it is undefined.
         """
         if metric not in OVERALL:
-            raise ParameterError(f"Unknown measure {metric!r}. Measures: {', '.join(map(repr, OVERALL))}.")
+            raise ParameterError(f"Unknown measure {metric!r}. Expected one of: {', '.join(map(repr, OVERALL))}.")
         return float(OVERALL[metric].of(self._margins))
 
     def average(self, metric: str, how: Average = "macro", undefined: Undefined = "nan", m: float = 1.0) -> float:

@@ -24,6 +24,7 @@ from ..results import (
     plain,
     shortened,
     shown,
+    unbroken,
 )
 from .calibration import CalibrationBins, mean_calibration_error
 from .class_curves import Curves
@@ -165,7 +166,7 @@ class Evaluation(Result):
             raise ParameterError(f"{metric} is not reported for {of!r}. Use one of {there[:10]}.")
         known = list(dict.fromkeys(row.metric for row in self.estimates))
         raise ParameterError(
-            f"{metric!r} is not part of this evaluation. Measures: {', '.join(known)}. {' '.join(self.notes)}"
+            f"{metric!r} is not part of this evaluation. Expected one of: {', '.join(known)}. {' '.join(self.notes)}"
         )
 
     def of(self, of: Hashable | None) -> list[Estimate]:
@@ -228,7 +229,7 @@ class Evaluation(Result):
         weight = "" if self.total_weight == self.n_rows else f" of total weight {self.total_weight:,.6g}"
         rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
         head = f"Evaluation: {rows}; {100 * self.level:g} % confidence intervals"
-        summary = [line.replace("\xa0", " ") for line in textwrap.wrap(self.headline.replace(" %", "\xa0%"), WIDTH)]
+        summary = [line.replace("\xa0", " ") for line in textwrap.wrap(unbroken(self.headline), WIDTH)]
         of_classes = self._grid("class", self.classes.tolist()[:_MAX_CLASSES], shown)
         if len(self.classes) > _MAX_CLASSES:
             of_classes.append(f"... and {len(self.classes) - _MAX_CLASSES} more classes, see to_frame()")

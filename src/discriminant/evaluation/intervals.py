@@ -18,7 +18,7 @@ from scipy.special import chdtri, expit, logit, ndtr, ndtri, stdtr, stdtrit
 from ..arrays import Array
 from ..data import check_choice, check_number
 from ..errors import ParameterError
-from ..results import Result, metric_name, shown
+from ..results import Result, metric_name, percent, shown
 
 #: Minimum effective number of rows, (sum of squared influences)^2 / sum of their fourth powers, of the variance of a
 #: confidence interval; an interval with fewer is a range. In 112 simulated settings (t, exponential and normal
@@ -411,7 +411,7 @@ def bca_interval(value: float, resampled: Array, acceleration: float, level: flo
     if math.isnan(value):
         return no_interval(level, "the measure is undefined")
     if kept.size < 0.9 * resampled.size:
-        return no_interval(level, f"undefined in {1 - kept.size / resampled.size:.0%} of the resamples")
+        return no_interval(level, f"undefined in {percent(1 - kept.size / resampled.size, 0)} of the resamples")
     if np.ptp(kept) < 1e-12 * max(1.0, abs(value)):
         return no_interval(level, "every resample gives the same value")
     # Ties count half: measures of counts have few values. The bias is bounded by the resolution of the resamples.

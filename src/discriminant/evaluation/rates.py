@@ -66,7 +66,7 @@ def named_rate(metric: str, m: float = 1.0) -> Rate:
         check_number("m", m, 0)
         return Rate({"tp": 1 + m}, {"truth": m, "predicted": 1}, RATES["f1" if m > 0 else "precision"].undefined)
     if metric not in RATES:
-        raise ParameterError(f"Unknown measure {metric!r}. Rates: 'f', {_quoted(RATES)}; {_quoted(OVERALL)}.")
+        raise ParameterError(f"Unknown measure {metric!r}. Expected one of: 'f', {_quoted(RATES)}, {_quoted(OVERALL)}.")
     return RATES[metric]
 
 

@@ -228,7 +228,7 @@ GRID_POINTS: Final = 101
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationCurve(Result):
-    """Observed share of the outcome as a smooth function of the predicted probability.
+    """Observed frequency of the outcome as a smooth function of the predicted probability.
 
     Attributes
     ----------

@@ -197,7 +197,7 @@ class Evaluator(Mergeable):
         check_level(level)
         if self.n_rows == 0:
             raise InputError("There are no rows yet. Call update first.")
-        notes = ["AUC, log-loss and calibration are not available: there are no probabilities."]
+        notes = ["AUC, log-loss and calibration are not available: they require probabilities."]
         k = positive_code(positive, self.classes, self.confusion.counts.sum(axis=1))
         label, counts = None if k is None else plain(self.classes[k]), self.confusion.copy()
         found = Evaluation(

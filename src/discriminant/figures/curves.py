@@ -14,6 +14,7 @@ from ..evaluation.class_curves import ClassCurves, Curves
 from ..evaluation.curves import BestThreshold, ThresholdCurve, expected_costs, threshold_costs
 from ..evaluation.intervals import RANGE_MARK, wilson_interval
 from ..evaluation.probabilities import RiskCoverage
+from ..results import percent
 from . import theme
 from .sketch import Property
 
@@ -155,7 +156,7 @@ def precision_recall_curve(curve: Curves | Mapping[str, ThresholdCurve], level: 
         )  # fmt: skip
         made.add_scatter(
             x=[0, 1], y=[share, share], mode="lines", line={**theme.DOTTED, "color": theme.colour(k)}, showlegend=False,
-            legendgroup=name, name=name, hovertemplate=f"prevalence of {name}: {share:.1%}<extra></extra>",
+            legendgroup=name, name=name, hovertemplate=f"prevalence of {name}: {percent(share)}<extra></extra>",
         )  # fmt: skip
     return made
 
@@ -326,8 +327,8 @@ def _add_best(made: Figure, best: BestThreshold, ends: Array) -> None:
         x=[min(best.threshold, right)], y=[best.cost], mode="markers", name="optimal threshold",
         marker=theme.marker(4, size=12, symbol="diamond"),
         hovertemplate=(
-            f"optimal threshold: cost %{{y:.4g}} per row<br>true positive rate {best.tpr:.1%},<br>"
-            f"false positive rate {best.fpr:.1%}<extra></extra>"
+            f"optimal threshold: cost %{{y:.4g}} per row<br>true positive rate {percent(best.tpr)},<br>"
+            f"false positive rate {percent(best.fpr)}<extra></extra>"
         ),
     )  # fmt: skip
     low, high = best.interval
@@ -370,7 +371,7 @@ def risk_coverage(curve: RiskCoverage | Mapping[str, RiskCoverage]) -> Figure:
         theme.expect(one, (RiskCoverage,), "risk_coverage")
     words = [
         f"{f'{theme.written(name)}: ' if len(curves) > 1 else ''}Rows are decided in order of their {one.certainty}. "
-        f"Error rate of all rows: {one.risk[-1]:.1%}; area under the curve: {one.area:.1%}."
+        f"Error rate of all rows: {percent(one.risk[-1])}; area under the curve: {percent(one.area)}."
         for name, one in curves.items()
     ]
     made = theme.figure(

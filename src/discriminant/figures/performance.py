@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..evaluation.confusion import ConfusionMatrix
-from ..results import metric_name
+from ..results import metric_name, percent
 from ..validation.comparison import Comparison
 from ..validation.degree_curve import DegreeCurve
 from ..validation.learning_curve import ErrorSources, LearningCurve
@@ -56,8 +56,8 @@ def confusion(matrix: ConfusionMatrix) -> Figure:
     shares = matrix.normalised("truth")
     made = theme.figure(
         "Confusion matrix",
-        f"{theme.counted(matrix.total)} rows, accuracy {matrix.accuracy:.1%}. Cells: number of rows and share of the "
-        "true class.",
+        f"{theme.counted(matrix.total)} rows, accuracy {percent(matrix.accuracy)}. Cells: number of rows and share of "
+        "the true class.",
         height=max(440, 150 + 46 * min(len(truth), 2 * MAX_WRITTEN_CLASSES)),
         alt=f"a matrix of {len(truth)} true classes by {len(prediction)} predicted classes, coloured by share.",
     )
@@ -84,7 +84,7 @@ def _add_cells(made: Figure, counts: Array, shares: Array, truth: list[str], pre
 
 
 def _cell(count: float, share: float) -> str:
-    return theme.counted(count) if math.isnan(share) else f"{theme.counted(count)}<br>{100 * share:.1f} %"
+    return theme.counted(count) if math.isnan(share) else f"{theme.counted(count)}<br>{percent(share)}"
 
 
 def learning_curve(curve: LearningCurve) -> Figure:
@@ -131,7 +131,8 @@ def learning_curve(curve: LearningCurve) -> Figure:
     sizes = np.geomspace(curve.sizes[0], 2 * curve.sizes[-1], 60)
     made.add_scatter(
         x=sizes, y=law.at(sizes), mode="lines", name="fitted power law", line=theme.line(4, dash="dot", width=1.5),
-        hovertemplate="power law: %{y:.2%} at %{x:,.0f} rows<extra></extra>",
+        customdata=theme.percents(law.at(sizes)),
+        hovertemplate="power law: %{customdata} at %{x:,.0f} rows<extra></extra>",
     )  # fmt: skip
     return made
 
@@ -147,13 +148,19 @@ def _add_errors(made: Figure, rows: Sequence[Mapping[str, Any]], key: str, name:
     if all(value is not None for value in (*low, *high)):
         theme.add_band(made, sizes, np.array(low), np.array(high), k, name)
     hover = [
-        f"{size:,} training rows: {name} {mean:.2%}" + ("" if a is None or b is None else theme.between(a, b, ".2%"))
+        f"{size:,} training rows: {name} {_rate(mean, a, b)}"
         for size, mean, a, b in zip(sizes, means, low, high, strict=True)
     ]
     made.add_scatter(
         x=sizes, y=means, mode="lines+markers", name=name, legendgroup=name, line=theme.line(k),
         marker=theme.marker(k, size=8), text=hover, hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
+
+
+def _rate(value: float, low: float | None, high: float | None) -> str:
+    """An error rate with its interval, if it has one."""
+    known = low is not None and high is not None and math.isfinite(low) and math.isfinite(high)
+    return percent(value, 2) + (f" ({percent(low, 2)} to {percent(high, 2)})" if known else "")
 
 
 def comparison(result: Comparison, sentence: bool = True) -> Figure:
@@ -270,13 +277,14 @@ def degree_curve(curve: DegreeCurve) -> Figure:
     )
     made.add_scatter(
         x=curve.degrees, y=curve.train_errors, mode="lines+markers", name="training error", line=theme.line(0),
-        marker=theme.marker(0, size=8), hovertemplate="degree %{x}: training error %{y:.2%}<extra></extra>",
+        marker=theme.marker(0, size=8), customdata=theme.percents(curve.train_errors),
+        hovertemplate="degree %{x}: training error %{customdata}<extra></extra>",
     )  # fmt: skip
     values, low, high = np.array([(one.value, one.low, one.high) for one in curve.held_out]).T
     made.add_scatter(
         x=curve.degrees, y=values, mode="lines+markers", name="held-out error", line=theme.line(1),
         marker=theme.marker(1, size=8), error_y=theme.error_bars(values, low, high, thickness=1, width=4),
-        hovertemplate="degree %{x}: held-out error %{y:.2%}<extra></extra>",
+        customdata=theme.percents(values), hovertemplate="degree %{x}: held-out error %{customdata}<extra></extra>",
     )  # fmt: skip
     made.add_vline(x=curve.best, line=theme.DOTTED)
     return made
@@ -324,7 +332,7 @@ def error_sources(sources: ErrorSources) -> Figure:
     }
     known = np.flatnonzero(np.isfinite(values))
     hover = [
-        f"{name}: {value:.2%}{theme.between(a, b, '.2%')}<br>{why}"
+        f"{name}: {_rate(value, a, b)}<br>{why}"
         for (name, why), value, a, b in zip(words.items(), values, low, high, strict=True)
     ]
     made = theme.figure(

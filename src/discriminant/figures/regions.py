@@ -211,8 +211,8 @@ def _regions_subtitle(view: View, model: Classifier, X: MatrixLike, points: Labe
         return f"Misclassified rows: {n_wrong:,} of {n:,}{more}.{shading}{shown_rows(n)}"
     own = np.count_nonzero(np.asarray(model.predict(X)) != points.classes[points.codes])
     return (
-        f"A model of the same kind, fitted to {view.words}. Misclassified rows: {n_wrong:,} of {n:,}; by the model of "
-        f"all columns: {own:,}.{shading}{shown_rows(n)}"
+        f"A model of the same kind, fitted to {view.words}. Misclassified rows: {n_wrong:,} of {n:,} (model on "
+        f"these two axes), {own:,} (model on all columns).{shading}{shown_rows(n)}"
     )
 
 

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import textwrap
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from ..arrays import Array
 from ..dependencies import optional_module
 from ..errors import DependencyError, InputError, ParameterError
 from ..files import write_whole
-from ..results import listed, plain
+from ..results import listed, percent, plain, unbroken
 from .sketch import Property, Sketch
 
 if TYPE_CHECKING:
@@ -113,6 +113,11 @@ def counted(number: float) -> str:
 def between(low: float, high: float, form: str = ".3f") -> str:
     """An interval in brackets after a space; empty if it is undefined."""
     return f" ({low:{form}} to {high:{form}})" if math.isfinite(low) and math.isfinite(high) else ""
+
+
+def percents(values: Iterable[float], places: int = 2) -> list[str]:
+    """Shares in percent, for hover texts: plotly's own format has no space before the sign."""
+    return [unbroken(percent(value, places)) for value in values]
 
 
 @cache
@@ -214,7 +219,8 @@ def alt_text(figure: Figure) -> str:
     title, meta = figure.layout["title"], figure.layout["meta"]
     heading, below = (as_text(text or "").replace("\n", " ") for text in (title["text"], title["subtitle"]["text"]))
     drawn = meta.get("alt", "") if isinstance(meta, dict) else ""
-    return " ".join(filter(None, (f"{heading}: {drawn}" if drawn else f"{heading}.", below)))
+    text = " ".join(filter(None, (f"{heading}: {drawn}" if drawn else f"{heading}.", below)))
+    return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def panels(
@@ -259,7 +265,7 @@ def subtitle_lines(words: str) -> list[str]:
     return [
         part
         for paragraph in words.splitlines()
-        for part in textwrap.wrap(paragraph, LINE_CHARACTERS, break_long_words=False, break_on_hyphens=False)
+        for part in textwrap.wrap(unbroken(paragraph), LINE_CHARACTERS, break_long_words=False, break_on_hyphens=False)
     ]
 
 

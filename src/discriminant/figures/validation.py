@@ -42,7 +42,7 @@ def smooth_calibration(curves: CalibrationCurve | Mapping[str, CalibrationCurve]
     Returns
     -------
     plotly.graph_objects.Figure
-        Observed share against predicted probability, with the diagonal.
+        Observed frequency against predicted probability, with the diagonal.
 
     See Also
     --------
@@ -66,8 +66,8 @@ def smooth_calibration(curves: CalibrationCurve | Mapping[str, CalibrationCurve]
         "Logistic regression of the outcome on a natural spline of the predicted log-odds; pointwise 95 % bands. ICI: "
         "integrated calibration index, the mean distance of prediction and curve.",
         xaxis=_probability("Predicted probability"),
-        yaxis=_probability("Observed share"),
-        alt="the observed share of the outcome as a smooth function of the predicted probability, with the diagonal.",
+        yaxis=_probability("Observed frequency"),
+        alt="the observed frequency of the outcome as a smooth function of predicted probability, with the diagonal.",
     )
     made.add_scatter(x=[0, 1], y=[0, 1], mode="lines", name="perfect calibration", line=theme.DOTTED, hoverinfo="skip")
     for k, (name, one) in enumerate(by_name.items()):

@@ -82,7 +82,7 @@ def meaning(node: ast.expr, names: Mapping[str, str]) -> Value:
 def _called(node: ast.Call, names: Mapping[str, str]) -> Value:
     name = ast.unparse(node.func).removeprefix("np.")
     if name not in _FUNCTIONS:
-        raise ValueError(f"unknown function {shortened(name, 40)!r}; known: {', '.join(_FUNCTIONS)}")
+        raise ValueError(f"unknown function {shortened(name, 40)!r}; expected one of: {', '.join(_FUNCTIONS)}")
     named = {each.arg: meaning(each.value, names) for each in node.keywords if each.arg is not None}
     if len(named) < len(node.keywords):
         raise ValueError("**arguments are not supported")

@@ -134,8 +134,7 @@ class RowBlocks:
     def refuse_column(self, j: int) -> None:
         """Raise an `InputError` for a column whose finite values are too large."""
         raise InputError(
-            f"Values of {self.rows.column_label(j)} are too large: their sums or products overflow. Divide the column "
-            "by a constant."
+            f"Values of {self.rows.column_label(j)} are too large: their sums or products overflow. Rescale the column."
         )
 
 

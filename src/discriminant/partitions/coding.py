@@ -228,7 +228,8 @@ class CodingLearner:
         name, counts = self.rows.roles.target, Counter[Any]()
         if name is None:
             columns = f". Columns: {quoted(self.rows.types, 20)}."
-            raise ColumnError("The target is not given. Give the column of classes with ", Setting("target"), columns)
+            remedy = "Set ", Setting("target"), " to the name of the class column"
+            raise ColumnError("No target column was given. ", *remedy, columns)
         for part in self._run(_Scan(partial(_count_labels, name), (name,))):
             counts.update(part)
         if not counts:

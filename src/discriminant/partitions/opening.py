@@ -108,7 +108,7 @@ def open_dataset(
     if schema is not None:
         if target is not None:
             raise ColumnError(
-                f"{source_format.label} is SVMlight, with the label first in each line. Leave target out."
+                f"{source_format.label} is in SVMlight format, with the label first in each line. Leave target out."
             )
         target = SPARSE_COLUMNS[0]
     types = types_of(files, drop) | {name: DataFile.open(path).types["x0"] for name, path in arrays.items()}

@@ -205,7 +205,7 @@ class LabelledPartitions:
         return self.of.sample().against(self.sides)
 
     def seen(self) -> dict[str, list[float]]:
-        """Means and ranges of the columns and shares of the classes, by one pass."""
+        """Means and ranges of the columns and class proportions, by one pass."""
         whole, shares = self.reduce(_Ranges(self.rows.n_columns)), self.class_weights
         found = {"means": whole.total / whole.n_rows, "lowest": whole.lowest, "highest": whole.highest}
         return {name: own.tolist() for name, own in (found | {"shares": shares / shares.sum()}).items()}

@@ -3,8 +3,8 @@
 Held-out accuracy is valid for pixels like those of the training areas. The dissimilarity index of a pixel is its
 distance to the nearest training pixel in the space of the standardised bands, divided by the mean distance between
 training pixels. Pixels are in the area of applicability if their index is at most that of training pixels to the
-nearest one in another fold of areas, without outliers (Meyer & Pebesma 2021). Cost: a nearest-neighbour search for each
-pixel.
+nearest one in another fold of areas, excluding outliers (Meyer & Pebesma 2021). Cost: a nearest-neighbour search for
+each pixel.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class Areas:
         if image.placed_without_grid:
             raise InputError(f"Cannot locate {self.source} in {image.label}: the image {image.without_grid}")
         if not image.georeferenced:
-            words = "The image has no georeference: coordinates of the areas are read as its columns and rows."
+            words = "The image is not georeferenced: coordinates of the areas are read as its columns and rows."
             bottom, top = (shapely.bounds(shapes)[:, i] for i in (1, 3))
             if (top <= 0).all() and (bottom < 0).any():
                 words += " Their y is negative, as QGIS writes it for such an image; its sign is changed."
@@ -206,7 +206,8 @@ class Areas:
         if undefined.any():
             raise InputError(
                 f"{self.source}: {self._named(undefined)} cannot be reprojected from {self.crs} to {image.crs}, the "
-                "coordinate system of the image. Check it (", Setting("areas_crs"), ").",
+                "coordinate system of the image. Check the coordinate system of the areas (",
+                Setting("areas_crs"), ").",
             )  # fmt: skip
         return shapes, [reprojection_note(self.source, self.crs, image)]
 
@@ -229,7 +230,9 @@ class Areas:
         beside = (right <= 0) | (bottom <= 0) | (left >= width) | (top >= height)
         out = np.asarray(beside | ~shapely.intersects(shapes, shapely.box(0, 0, width, height)))
         if out.all():
-            remedy: tuple[str | Setting, ...] = ("Without georeference, coordinates must be columns and rows.",)
+            remedy: tuple[str | Setting, ...] = (
+                "The image is not georeferenced, so coordinates must be columns and rows.",
+            )
             if image.georeferenced:
                 systems = Setting("crs"), " of the image, ", Setting("areas_crs")
                 remedy = ("Check both coordinate systems (", *systems, " of the areas).")
@@ -425,7 +428,7 @@ def write_shapes(
     companions = _SHAPEFILE_PARTS[: None if crs else -1] if driver == "ESRI Shapefile" else ()
     targets = [Path(path), *(Path(path).with_suffix(ending) for ending in companions)]
     with whole_files(targets) as parts, warnings.catch_warnings():
-        # pyogrio warns about shapes without a coordinate system, such as those of an image without georeference.
+        # pyogrio warns about shapes without a coordinate system, such as those of an image that is not georeferenced.
         warnings.simplefilter("ignore", UserWarning)
         extra("pyogrio").raw.write(str(parts[0]), geometry, list(fields.values()), list(fields), driver=driver, **form)
 

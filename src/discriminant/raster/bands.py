@@ -88,8 +88,9 @@ def embedding_findings(values: Array) -> tuple[Finding, ...]:
     lengths = (np.sqrt((squares**power).sum(axis=1)) for power in (1, 2))
     if not any(length.std() <= MAX_LENGTH_VARIATION * length.mean() for length in lengths):
         return ()
-    words = f"The pixels are vectors of one length in {values.shape[1]} bands (an embedding). Logistic regression is "
-    return (Finding("note", "embedding", None, Message(words, "recommended: ", Setting("model", "logistic"), ".")),)
+    words = f"All pixel vectors have the same norm ({values.shape[1]} bands), as in the embedding of a neural network. "
+    advice = "Logistic regression is recommended: "
+    return (Finding("note", "embedding", None, Message(words, advice, Setting("model", "logistic"), ".")),)
 
 
 def _field_types(band: Band) -> dict[str, type]:
@@ -186,9 +187,9 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
         return image
     places = {band.name: band.number for band in image.all_bands if band.named}
     if all(band.named and band.name in places for band in trained):
-        numbers, by = [places[band.name] for band in trained], "names"
+        numbers, by = [places[band.name] for band in trained], "band name"
     elif all(band.of == len(image.all_bands) and band.number for band in trained):
-        numbers, by = [band.number for band in trained], "number"
+        numbers, by = [band.number for band in trained], "band number"
     else:
         return image
     if numbers == [band.number for band in image.bands]:

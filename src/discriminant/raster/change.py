@@ -1,7 +1,8 @@
-"""Change between two class maps: a map of changes, and the cross-tabulation of their classes by pixels and hectares.
+"""Change between two class maps: a change map, and the cross-tabulation of their classes by pixels and hectares.
 
-Counted changes are biased by the errors of both maps. The map of changes is a class map: a stratified sample of its
-pixels (`draw_design`) gives unbiased areas of change with intervals (`area_adjusted_accuracy`; Olofsson et al. 2014).
+Change areas obtained by pixel counting are biased by the errors of both maps. The change map is a class map: a
+stratified sample of its pixels (`draw_design`) gives unbiased change areas with intervals (`area_adjusted_accuracy`;
+Olofsson et al. 2014).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class MapChange(Result):
     hectares : array of shape (before, after) or None
         Their area on the ground, if the maps have a coordinate system.
     change_map : ClassMap
-        The map of changes, with a class for each pair of classes, or for each macro-class of such pairs.
+        The change map, with a class for each pair of classes, or for each macro-class of such pairs.
 
     See Also
     --------
@@ -99,14 +100,14 @@ class MapChange(Result):
 def map_change(
     before: MapPath, after: MapPath, output: MapPath, macro: MacroClasses | None = None, overwrite: bool = False
 ) -> MapChange:
-    """Compare two class maps on one grid, and write the map of changes.
+    """Compare two class maps on one grid, and write the change map.
 
     Parameters
     ----------
     before, after : path
         Class maps with a legend, or with one band of class codes.
     output : path
-        The map of changes (``.tif``). Its classes are the pairs that occur, such as "forest > water", and the classes
+        The change map (``.tif``). Its classes are the pairs that occur, such as "forest > water", and the classes
         of unchanged pixels. Pixels without a class in either map have none.
     macro : MacroClasses, optional
         Strata of change by pair, such as ``{"forest > water": "deforestation"}``.
@@ -119,7 +120,7 @@ def map_change(
 
     See Also
     --------
-    draw_design : A sample of the map of changes for unbiased areas of change.
+    draw_design : A sample of the change map for unbiased change areas.
 
     Examples
     --------
@@ -213,7 +214,7 @@ def _crossed(image: Image, legends: tuple[Legend, Legend]) -> tuple[Array, Array
 
 
 def _labels(legends: tuple[Legend, Legend], pixels: Array, macro: MacroClasses | None) -> Array:
-    """The class of each pair in the map of changes, None for pairs that do not occur."""
+    """The class of each pair in the change map, None for pairs that do not occur."""
     labels = np.full(pixels.shape, None, dtype=object)
     names = [[str(entry.label) for entry in legend.entries] for legend in legends]
     for (i, old), (j, new) in product(enumerate(names[0], start=1), enumerate(names[1], start=1)):

@@ -176,7 +176,7 @@ def classify_image(
         refuse_palette(given)
         source = _with_bands_of(model, trained_on, given)
         if probabilities and not hasattr(model, "predict_proba"):
-            raise ParameterError(f"{type(model).__name__} has no predicted probabilities. Omit the probability maps.")
+            raise ParameterError(f"{type(model).__name__} does not predict probabilities. Omit the probability maps.")
         rendered = PixelMap.of(model, rule, options.colours)
         legend = rendered.legend
         rasters = _rasters(paths, rendered, source, _map_tags(source, model, rule, options.training), options)
@@ -253,7 +253,7 @@ def _map_tags(image: Image, model: Classifier, made_by: MapRule, training: Mappi
             tags["REJECT_COST"] = f"{decision.reject_cost:g}"
     if made_by.reject is not None:
         rule += (
-            f", rejected outside the region of Mahalanobis distances with a share of {made_by.reject:g} of the class"
+            f", rejected if the Mahalanobis distance exceeds the limit that contains {made_by.reject:g} of the class"
         )
         tags["REJECT"] = f"{made_by.reject:g}"
     priors = getattr(model, "priors_", None)

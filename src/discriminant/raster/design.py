@@ -143,7 +143,8 @@ def sample_size(shares: ArrayLike, users_accuracy: ArrayLike, standard_error: fl
     weight = np.asarray(shares, dtype=np.float64)
     expected = np.broadcast_to(np.asarray(users_accuracy, dtype=np.float64), weight.shape)
     if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-        raise ParameterError(Setting("shares"), f" must be shares of classes, 0 or more and not all 0, got {shares!r}.")
+        wrong = f" must be class proportions: numbers of at least 0, not all 0; got {shares!r}."
+        raise ParameterError(Setting("shares"), wrong)
     if not ((expected > 0) & (expected < 1)).all():
         raise ParameterError(Setting("users_accuracy"), f" must be between 0 and 1, got {users_accuracy!r}.")
     sd = (weight / weight.sum() * np.sqrt(expected * (1 - expected))).sum()

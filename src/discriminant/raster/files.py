@@ -139,7 +139,7 @@ class ImageFiles:
 
 @contextmanager
 def no_georeference_warning() -> Iterator[None]:
-    """Suppress rasterio's warning about images without georeference: photographs never have one."""
+    """Suppress rasterio's warning about images that are not georeferenced: photographs never are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
         yield

@@ -125,7 +125,7 @@ class Image:
     crs : rasterio CRS or None
         The coordinate system.
     transform : affine.Affine
-        From (column, row) to coordinates; the identity for an image without georeference.
+        From (column, row) to coordinates; the identity for an image that is not georeferenced.
     georeferenced : bool
         Whether pixels have coordinates other than their column and row.
     control_points : list
@@ -215,7 +215,7 @@ class Image:
             words = f"{self.label} {self.without_grid}"
             self._place_findings.append(Finding("note", "control-points", None, words))
         if given is not None and not self.georeferenced:
-            why = self.without_grid if self.placed_without_grid else "has no georeference. Georeference it first."
+            why = self.without_grid if self.placed_without_grid else "is not georeferenced. Georeference it first."
             raise InputError(Setting("crs"), f" does not apply to {self.label}: it {why}")
         if given is not None:
             if own is not None and own != given:
@@ -265,8 +265,11 @@ class Image:
         """The numbers of bands given by number or name."""
         given = bands.split(",") if isinstance(bands, str) else list(bands)
         found = [number for one in given for number in self._numbers_of(str(one).strip())]
-        if not found or len(set(found)) < len(found):
-            raise ColumnError(Setting("bands"), f" must be different bands, got {given}. {self._bands_listed}")
+        if not found:
+            raise ColumnError(Setting("bands"), f" is empty. {self._bands_listed}")
+        if len(set(found)) < len(found):
+            words = f" contains the same band more than once: {given}. Name each band once."
+            raise ColumnError(Setting("bands"), words)
         return found
 
     def _numbers_of(self, text: str) -> list[int]:

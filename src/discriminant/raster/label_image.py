@@ -341,10 +341,10 @@ def _refuse_other_size(source: str, own: Image, image: Image) -> None:
     if own.shape != image.shape:
         sizes = [f"{width} x {height}" for height, width in (own.shape, image.shape)]
         raise InputError(
-            f"{source} has {sizes[0]} pixels, the image {image.label} has {sizes[1]}. Without a georeference, or if "
-            "painted with colours, both must have the same size: paint on a copy of the image."
+            f"{source} has {sizes[0]} pixels, the image {image.label} has {sizes[1]}. If an image is not "
+            "georeferenced, or is painted with colours, both must have the same size: paint on a copy of the image."
         )
     if own.georeferenced and image.georeferenced and not own.transform.almost_equals(image.transform):
         raise InputError(
-            f"{source} has a different georeference from the image {image.label}. Paint on a copy of the image."
+            f"{source} is georeferenced differently from the image {image.label}. Paint on a copy of the image."
         )

@@ -58,7 +58,7 @@ def image_model(name: str, classes: Sequence[Hashable], priors: Mapping[Any, flo
     ----------
     name : str
         ``auto``: regularised discriminant analysis, between ``lda`` and ``maximum-likelihood``, with settings that
-        `fit_image_model` chooses by held-out areas, and equal priors. ``maximum-likelihood``: normal classes with a
+        `fit_image_model` selects on held-out areas, and equal priors. ``maximum-likelihood``: normal classes with a
         covariance each and equal priors; with ``priors``, maximum a posteriori (MAP). ``qda``: the same with the shares
         of the samples as priors. ``lda``: one covariance for all classes. ``minimum-distance``: the nearest class mean.
         ``gaussian-nb``: naive Bayes, bands independent within classes. ``logistic``: logistic regression. ``svm``:
@@ -96,7 +96,7 @@ def image_model(name: str, classes: Sequence[Hashable], priors: Mapping[Any, flo
 
 
 def fit_image_model(model: BaseEstimator, samples: Samples, groups: AreaGroups | None = None) -> BaseEstimator:
-    """Fit a classifier to samples; settings that it chooses itself are chosen by held-out areas.
+    """Fit a classifier to samples; settings that it chooses itself are selected on held-out areas.
 
     If fewer than two classes have areas in two groups, none can be held out. Regularised discriminant analysis is then
     fitted with separate covariances if each class has 10 pixels for every band, else with one covariance for all
@@ -136,7 +136,7 @@ def fit_image_model(model: BaseEstimator, samples: Samples, groups: AreaGroups |
 
 
 def fit_in_area_groups(model: BaseEstimator, X: MatrixLike, y: Array, groups: Array) -> BaseEstimator:
-    """The fitted model, with settings chosen by held-out groups if two classes have several."""
+    """The fitted model, with settings selected on held-out groups if two classes have several."""
     _, codes = encode_labels(y, len(y))
     pairs = np.unique(np.column_stack((codes, groups)), axis=0)
     if np.count_nonzero(np.bincount(pairs[:, 0]) > 1) > 1:
@@ -291,7 +291,8 @@ def with_rejection(score: Scorer, model: Classifier, legend: Legend, share: floa
     """
     check_number("reject", share, 0, 1, open_below=True)
     if share == 1:
-        raise ParameterError(Setting("reject"), " must be a share below 1, such as 0.99, got 1: it rejects no pixel.")
+        wrong = " must be between 0 and 1, exclusive, such as 0.99; got 1, which rejects no pixel."
+        raise ParameterError(Setting("reject"), wrong)
     gaussians = class_gaussians(model)
     assert legend.rejected is not None
     code_of_label, rejected = {entry.label: entry.code for entry in legend.classes}, legend.rejected.code
@@ -337,7 +338,7 @@ def split_by_area(
     See Also
     --------
     held_out_accuracy : Holds every area out once.
-    cross_validate_areas : Compares models and measures by held-out areas.
+    cross_validate_areas : Compares models and measures on held-out areas.
 
     Examples
     --------
@@ -485,7 +486,7 @@ def held_out_accuracy(
 
     See Also
     --------
-    cross_validate_areas : Compares models by held-out areas.
+    cross_validate_areas : Compares models on held-out areas.
 
     Examples
     --------

@@ -97,8 +97,8 @@ def check_space(rasters: Sequence[RasterFile]) -> None:
         if needed[disk] > free:
             need, available = (f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.1f} MB" for n in (needed[disk], free))
             raise InputError(
-                f"Not enough disk space in {str(folder)!r}: the files may need {need}, {available} are free. Free some "
-                "space, or write to another disk."
+                f"Not enough disk space in {str(folder)!r}: the files may need {need}, but only {available} is free. "
+                "Free some space, or write to another disk."
             )
 
 

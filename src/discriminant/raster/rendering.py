@@ -58,7 +58,7 @@ class PixelMap:
         smoothing = rule.smoothing
         if smoothing is not None and smoothing.needs_probabilities and not hasattr(model, "predict_proba"):
             raise ParameterError(
-                f"{type(model).__name__} has no predicted probabilities to smooth. Use the method 'majority'."
+                f"{type(model).__name__} does not predict probabilities to smooth. Use the method 'majority'."
             )
         below, score = pixel_classifier(model, rule, colours)
         if rule.macro is None:

@@ -453,7 +453,7 @@ def _from_parquet(path: str) -> Samples:
     table = pyarrow.parquet.read_table(path)
     text = (table.schema.metadata or {}).get(_KEY)
     if text is None:
-        raise InputError(f"{path!r} is a table without samples of an image. Give a file written by save_samples.")
+        raise InputError(f"{path!r} contains no image samples. Give a file written by save_samples.")
     described = json.loads(text)
     if (described.get("format"), described.get("version")) != (_FORMAT, _VERSION):
         got = f"{described.get('format')} {described.get('version')}"

@@ -47,8 +47,8 @@ MAX_PRINTED_PAIRS: Final = 40
 #: Number of ranked bands. Each step of the forward selection computes the distances for every remaining band.
 MAX_RANKED_BANDS: Final = 12
 BIAS: Final = (
-    "Bias-corrected: Jeffries-Matusita distance corrected for the numbers of pixels and bands. By chance: its mean "
-    "when the labels of the two classes are permuted among their areas."
+    "Bias-corrected: Jeffries-Matusita distance corrected for the numbers of pixels and bands. Expected by chance: "
+    "mean of the bias-corrected distance when class labels are permuted among areas."
 )
 SCALE: Final = "0 = identical, 2 = no overlap"
 
@@ -83,7 +83,7 @@ class ClassPair:
     --------
     >>> from discriminant.raster import ClassPair
     >>> ClassPair("pine", "spruce", 0.4, 0.66, 0.71).reading
-    'hardly'
+    'very poor'
     """
 
     first: Any
@@ -96,21 +96,21 @@ class ClassPair:
 
     @property
     def reading(self) -> str:
-        """How separable the classes are: "well", "fairly", "poorly" or "hardly", by the bias-corrected distance.
+        """The separability of the classes: "good", "fair", "poor" or "very poor", by the bias-corrected distance.
 
-        Classes that are not further apart than by chance are hardly separable.
+        It is very poor for classes that are not further apart than by chance.
         """
         distance = self.jeffries_matusita if np.isnan(self.corrected) else self.corrected
         if distance <= self.by_chance or distance < POOR_DISTANCE:
-            return "hardly"
-        return "well" if distance >= GOOD_DISTANCE else "fairly" if distance >= FAIR_DISTANCE else "poorly"
+            return "very poor"
+        return "good" if distance >= GOOD_DISTANCE else "fair" if distance >= FAIR_DISTANCE else "poor"
 
     @property
     def sentence(self) -> str:
         """The separability of the pair in a sentence."""
         corrected = "" if np.isnan(self.corrected) else f", bias-corrected {self.corrected:.2f}"
         distance = f"Jeffries-Matusita distance {self.jeffries_matusita:.2f} of 2{corrected}"
-        return f"{self.first} and {self.second} are {self.reading} separable ({distance})."
+        return f"Separability of {self.first} and {self.second}: {self.reading} ({distance})."
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class ClassSeparability(Result):
     @property
     def readings(self) -> tuple[str, ...]:
         """An interpretation of the distances, in sentences."""
-        weak = [pair for pair in self.pairs if pair.reading != "well"]
+        weak = [pair for pair in self.pairs if pair.reading != "good"]
         sentences = [pair.sentence for pair in weak[:MAX_SENTENCES]]
         if not weak:
-            sentences.append("All pairs of classes are well separable.")
+            sentences.append("The separability of all pairs of classes is good.")
         if len(weak) > len(sentences):
             sentences.append(
                 f"{len(weak)} of {len(self.pairs)} pairs of classes are not well separable; see the table."
@@ -181,7 +181,7 @@ class ClassSeparability(Result):
 
     def _columns(self) -> dict[str, Any]:
         """A row for each pair of classes."""
-        return {**columns_of(self.pairs), "separable": [pair.reading for pair in self.pairs]}
+        return {**columns_of(self.pairs), "separability": [pair.reading for pair in self.pairs]}
 
     def to_dict(self) -> dict[str, Any]:
         """Distances, ranking of bands and interpretation as plain values.
@@ -216,7 +216,7 @@ class ClassSeparability(Result):
 
     def __str__(self) -> str:
         head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "bias-corrected"]
-        head += ["by chance", "separable"]
+        head += ["expected by chance", "separability"]
         gains = [["band", "alone", "cumulative mean", "cumulative minimum"], *self.written_bands]
         more, unranked = len(self.pairs) - MAX_PRINTED_PAIRS, len(self.band_names) - len(self.bands)
         return "\n".join([
@@ -266,7 +266,7 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
     >>> found.pairs[0].first, found.pairs[0].second, round(found.pairs[0].jeffries_matusita, 3)
     ('versicolor', 'virginica', 1.719)
     >>> print(found.readings[0])
-    versicolor and virginica are poorly separable (Jeffries-Matusita distance 1.72 of 2, bias-corrected 1.67).
+    Separability of versicolor and virginica: poor (Jeffries-Matusita distance 1.72 of 2, bias-corrected 1.67).
     >>> [gain.band for gain in found.bands][:2]
     ['petal width (cm)', 'petal length (cm)']
     """
@@ -341,8 +341,13 @@ def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[i
     if bands is None:
         return list(range(len(names)))
     unknown = [band for band in bands if band not in names]
-    if unknown or not bands or len(set(bands)) < len(bands):
-        words = f" must be different bands, got {list(bands)}. Bands: {', '.join(names)}."
+    if unknown:
+        words = f" contains {unknown[0]!r}, which is not a band of the samples. Bands: {', '.join(names)}."
+        raise ColumnError(Setting("bands"), words)
+    if not bands:
+        raise ColumnError(Setting("bands"), f" is empty. Bands: {', '.join(names)}.")
+    if len(set(bands)) < len(bands):
+        words = f" contains a band more than once: {list(bands)}. Name each band once."
         raise ColumnError(Setting("bands"), words)
     return [names.index(band) for band in bands]
 

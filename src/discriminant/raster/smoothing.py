@@ -53,7 +53,7 @@ class Smoothing:
 
     See Also
     --------
-    choose_smoothing : Chooses method, window and strength by held-out areas.
+    choose_smoothing : Selects method, window and strength on held-out areas.
     MapRule : Uses it for a map.
 
     References

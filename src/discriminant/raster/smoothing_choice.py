@@ -1,4 +1,4 @@
-"""The smoothing of a map, chosen by held-out areas.
+"""The smoothing of a map, selected on held-out areas.
 
 A copy of the model is fitted without some areas and classifies their pixels, which are smoothed with their whole
 neighbourhood in the image. Smoothing with the highest accuracy is best for the interior of areas and blurs what is
@@ -126,7 +126,7 @@ def choose_smoothing(
     groups: AreaGroups | None = None,
     rule: MapRule | None = None,
 ) -> SmoothingChoice:
-    """Choose the smoothing of a map by held-out areas.
+    """Select the smoothing of a map on held-out areas.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def _variants(
     for candidate in candidates:
         if shares is None and candidate.needs_probabilities:
             raise ParameterError(
-                f"{type(model).__name__} has no predicted probabilities to smooth. Use the method 'majority'."
+                f"{type(model).__name__} does not predict probabilities to smooth. Use the method 'majority'."
             )
         known = one_hot(plain, np.arange(len(model.classes_))) if not candidate.needs_probabilities else shares
         smoothed = candidate.smoothed(np.asarray(known), valid, *origin)

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import platform
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,6 +63,11 @@ def signed(value: float, digits: int) -> str:
     """A number with its sign, except for 0 after rounding."""
     text = f"{value:+.{digits}f}".replace("-", _MINUS)
     return text if text.strip(f"+{_MINUS}0.") else text[1:]
+
+
+def with_minus(text: str) -> str:
+    """A sentence with minus signs, instead of hyphens, before numbers."""
+    return re.sub(r"(?<![\w.])-(?=\d)", _MINUS, text)
 
 
 def short(value: float) -> str:

@@ -29,8 +29,8 @@ from .page import Block, Blocks, Section, drawing, quoted, significant, table_bl
 MapPath = str | os.PathLike[str]
 
 HELD_OUT = (
-    " Whole areas were held out, because pixels of one area are correlated. Their pixels were classified like those of "
-    "the map."
+    " Whole areas were held out, because pixels of one area are correlated. Their pixels were classified with the same "
+    "settings as the map."
 )
 
 
@@ -61,11 +61,11 @@ class RasterReport:
     title : str, optional
         The title of the page. Default: named after the image or the map.
     smoothing : SmoothingChoice, optional
-        The smoothing of the map, chosen by held-out areas.
+        The smoothing of the map, selected on held-out areas.
     applicability : ApplicabilityMap, optional
         The share of the image in the area of applicability.
     change : MapChange, optional
-        The change between two maps; ``class_map`` is the map of changes.
+        The change between two maps; ``class_map`` is the change map.
     """
 
     image: Image | Paths | None
@@ -177,7 +177,7 @@ def _advice(report: RasterReport) -> str:
         return "Assess the map with a stratified random sample: accuracy near training areas is optimistic."
     found = report.separability
     close = None if found is None else min(found.pairs, key=lambda pair: pair.jeffries_matusita)
-    if close is not None and close.reading in ("poorly", "hardly"):
+    if close is not None and close.reading in ("poor", "very poor"):
         return f"Digitise more areas of {quoted(close.first)} and {quoted(close.second)}, or merge the two classes."
     return "Classify the image with these samples, and estimate the accuracy on held-out areas."
 
@@ -255,7 +255,7 @@ def samples_blocks(
 def separability_blocks(found: ClassSeparability) -> Blocks:
     """The distances of the closest pairs of classes, and of the bands."""
     pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Bias-corrected"]
-    pairs += ["By chance", "Separable"]
+    pairs += ["Expected by chance", "Separability"]
     bands = ["Band", "Alone", "Cumulative mean", "Cumulative minimum"]
     others = len(found.pairs) - MAX_PRINTED_PAIRS
     more = f" Closest pairs; {count(others)} more distant pairs are not listed." if others > 0 else ""
@@ -275,8 +275,9 @@ def applicability_blocks(found: ApplicabilityMap) -> Blocks:
     """The share of the image in the area of applicability."""
     words = (
         "The dissimilarity index of a pixel is its distance to the nearest training pixel in the standardised bands, "
-        "divided by the mean distance between training pixels. The threshold is the largest index of training pixels "
-        "to those of other areas, without outliers (Meyer & Pebesma 2021). Held-out accuracy is valid inside this area."
+        "divided by the mean distance between training pixels. The threshold is the largest dissimilarity index "
+        "between training pixels of different areas, excluding outliers (Meyer & Pebesma 2021). "
+        "Held-out accuracy is valid inside this area."
     )
     return [Block("lead", str(found)), Block("remark", words)]
 
@@ -290,7 +291,10 @@ def change_blocks(found: MapChange) -> Blocks:
     ]
     head = [f"First map (rows), second map (columns), {unit}", *map(str, found.after), "Total"]
     same = percent(found.unchanged / max(int(found.pixels.sum()), 1))
-    words = "Counted changes are biased by the errors of both maps. Estimate areas from a sample of the map of changes."
+    words = (
+        "Change areas obtained by pixel counting are biased by the errors of both maps. Estimate areas from a sample "
+        "of the change map."
+    )
     return [
         Block("lead", f"Unchanged: {same} of the pixels."),
         table_block("Table of changes", head, rows),
@@ -305,7 +309,7 @@ def smoothing_blocks(found: SmoothingChoice) -> Blocks:
     head = ["Smoothing", "Accuracy on held-out areas", "Standard error of the difference"]
     words = (
         "The weakest setting whose accuracy is within one standard error of the highest is chosen. Standard errors are "
-        "between groups of areas."
+        "computed between groups of areas."
     )
     return [Block("lead", found.sentence), table_block("Table of smoothing", head, rows), Block("remark", words)]
 

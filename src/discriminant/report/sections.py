@@ -26,7 +26,7 @@ from ..moments.statistic import column_moments
 from ..results import Finding, capitalised, count, exponential, metric_name, p_value, percent
 from ..tables.classes import imbalance_findings
 from ..validation.comparison import Comparison
-from .page import SHARES, between, drawing, measured, quoted, signed, significant, versions
+from .page import SHARES, between, drawing, measured, quoted, signed, significant, versions, with_minus
 from .risk_blocks import smooth_calibration_blocks
 from .sentences import calibration_sentences, few_rows_sentence, learning_sentence
 
@@ -143,7 +143,7 @@ def models_section(data: TableReport) -> dict[str, Any]:
         "lines": [_line(comparison, name, data.winner) for name in comparison.ranking],
         "level": f"{100 * comparison.level:g} %",
         "n_splits": validation.n_splits,
-        "sentence": comparison.sentence,
+        "sentence": with_minus(comparison.sentence),
         "notes": [*_notes(comparison), *validation.notes],
         "drawing": drawing("plot-comparison", _comparison_figure, comparison),
     }
@@ -286,7 +286,7 @@ _NOTES_ELSEWHERE = (NO_PROBABILITIES, NO_SCORES)
 CLASS_MEASURES = ("recall", "precision", "f1", "auc")
 _NO_SCORES = "No scores: the comparison did not keep probabilities or margins of held-out rows."
 _NO_PROBABILITIES = (
-    "The model has no probabilities: its scores are distances from the boundary. Use "
+    "The model does not predict probabilities: its scores are distances from the boundary. Use "
     "DecisionClassifier(calibration=…) for calibrated probabilities."
 )
 
@@ -364,7 +364,7 @@ def roc_section(data: TableReport) -> dict[str, Any]:
     pooled = ", all rows pooled" if data.has_two_aucs else ""
     sentence = f"AUC ({of}{pooled}): {auc.value:.3f}{f' ({ends})' if ends else ''}."
     if data.has_two_aucs:
-        sentence += f" Mean AUC of the splits: {measured('auc', data.measure('auc').value)}."
+        sentence += f" Mean AUC over folds: {measured('auc', data.measure('auc').value)}."
     precision = data.evaluation.precision_recall
     return {
         "sentence": sentence,

@@ -137,7 +137,7 @@ class Standing:
             if self.by_auc:
                 return (
                     "Do not use the predicted classes of these models. Their scores rank rows better than chance: "
-                    "compare the models by AUC, or set a threshold by the costs of errors."
+                    "compare the models by AUC, or choose a threshold from the costs of errors."
                 )
             return (
                 "Do not use these models: none is significantly better than the baseline. Add informative columns or "
@@ -145,17 +145,18 @@ class Standing:
             )
         if self.better:
             return f"Use {self.better[0]} instead of {self.model}: it is significantly better by {self.measure}."
-        found = [f"Use {self.model}.", *_low_recall(lowest)]
-        if self.alike:
-            found.append("Models that are not significantly different are alternatives: prefer the simplest.")
-        return " ".join(found)
+        others = ", or the simplest of the models that are not significantly different from it" if self.alike else ""
+        return " ".join([f"Use {self.model}{others}.", *_low_recall(lowest)])
 
 
 def _low_recall(lowest: tuple[Hashable, float] | None) -> list[str]:
     if lowest is None:
         return []
     label, recall = lowest
-    return [f"The recall of {quoted(label)} is {percent(recall)}: to raise it, give costs or move its threshold."]
+    return [
+        f"The recall of {quoted(label)} is {percent(recall)}: to increase it, set misclassification costs or lower its "
+        "threshold."
+    ]
 
 
 def is_better(comparison: Comparison, first: str, second: str) -> bool:
@@ -180,7 +181,7 @@ def evaluated_recommendation(model: str, evaluation: Evaluation, lowest: tuple[H
     if evidence == ["auc"]:
         return (
             f"Do not use the predicted classes of {model}: balanced accuracy is not significantly above chance. Its "
-            "scores rank rows better than chance: set a threshold by the costs of errors."
+            "scores rank rows better than chance: choose a threshold from the costs of errors."
         )
     return " ".join([f"{model} is significantly better than chance on rows like these.", *_low_recall(lowest)])
 

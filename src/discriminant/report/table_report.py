@@ -262,7 +262,7 @@ class TableReport:
     def measure(self, metric: str, of: Hashable | None = None) -> Estimate:
         """A measure of the model, the same in the whole report.
 
-        It is that of the comparison, over all repeats and with the AUC as the mean of the splits; or that of the
+        It is that of the comparison, over all repeats and with the AUC as the mean over folds; or that of the
         evaluation, if the comparison does not have it or if other decisions or other rows were evaluated.
 
         Parameters
@@ -404,7 +404,7 @@ def _key_figures(data: TableReport) -> list[dict[str, str]]:
     others = ("balanced_accuracy", "auc", "log_loss", "rps", "mean_absolute_error", "kappa_quadratic", "cost")
     for metric in others:
         if metric in data.evaluation:
-            called = "AUC (mean of the splits)" if metric == "auc" and data.has_two_aucs else ""
+            called = "AUC (mean over folds)" if metric == "auc" and data.has_two_aucs else ""
             found.append((metric, called, data.measure(metric)))
     return [
         {

@@ -146,10 +146,10 @@ def checklist(names: Mapping[str, str]) -> Blocks:
         heading, left = names.get(item.get("section", "")), item.get("left", "")
         missing = "Not in this report." if "section" in item and heading is None else ""
         rows.append([item["number"], item["asks"], heading or "", " ".join(filter(None, (missing, left)))])
-    head = ["Item", "What it asks for", "Section of this report", "Left to the authors"]
+    head = ["Item", "Requirement", "Section of this report", "To be added by the authors"]
     answered = sum(bool(row[2]) for row in rows)
     return [
-        Block("words", f"Sections of this report answer {answered} of {len(rows)} groups of items, wholly or in part."),
+        Block("words", f"This report addresses {answered} of {len(rows)} item groups, fully or partly."),
         table_block("TRIPOD+AI checklist", head, rows, text_columns=(0, 1, 2, 3)),
         Block("remark", "TRIPOD+AI: Collins, G. S. et al. (2024), BMJ 385:e078378."),
     ]
@@ -198,7 +198,7 @@ def _advice(report: ValidationReport) -> str:
     slope = report.validation["calibration_slope"].corrected
     if slope < MIN_SLOPE:
         return f"Shrink the coefficients (slope {decimal(slope, 2)}): use a penalty, fewer terms, or more rows."
-    return "Validate the model on data of another time or place before it is used."
+    return "Validate the model on data from another time or place before use."
 
 
 def _data(report: ValidationReport) -> Blocks:
@@ -253,7 +253,9 @@ def _model(report: ValidationReport) -> Blocks:
         for row in table.rows[:MAX_ROWS]
     ]
     more = len(table.rows) - MAX_ROWS
-    note = [Block("remark", f"{several(more, 'more coefficient')}: discriminant explain.")] if more > 0 else []
+    note = (
+        [Block("remark", f"{several(more, 'more coefficient')}; discriminant explain lists all.")] if more > 0 else []
+    )
     return [
         table_block("Table of coefficients", head, rows, text_columns=(0, 1)),
         *note,
@@ -295,7 +297,8 @@ def _effects(report: ValidationReport) -> Blocks:
         [row.term, str(row.outcome), number(row.estimate), number(row.low), number(row.high), p_value(row.p_value)]
         for row in found.rows[:MAX_ROWS]
     ]
-    head = ["Column", "Class", "Change of the probability per unit", "Low", "High", "p"]
+    level = f"{100 * found.level:g} % CI"
+    head = ["Column", "Class", "Change of the probability per unit", f"{level} low", f"{level} high", "p"]
     return [
         Block("words", "Average change of the predicted probability per unit of each numeric column, over all rows."),
         table_block("Table of effects", head, rows, text_columns=(0, 1)),
@@ -348,7 +351,7 @@ def _stability(report: ValidationReport) -> Blocks:
         [report.row(one.row), number(one.probability), f"{number(one.low)} to {number(one.high)}", percent(one.changed)]
         for one in found.least_stable()
     ]
-    head = ["Row", "Probability", f"{100 * found.level:g} % range", "Class changed"]
+    head = ["Row", "Probability", f"{100 * found.level:g} % range", "Resamples with another class"]
     return [
         Block("words", f"{capitalised(str(found))}."),
         drawing("plot-instability", instability, found),

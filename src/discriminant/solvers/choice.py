@@ -53,7 +53,7 @@ NAMED: Final[dict[str, Minimise]] = {
     "sgd": minimise_sgd,
 }
 
-KNOWN: Final = f"Solvers: 'auto', {', '.join(map(repr, NAMED))}, or an object with a method minimise."
+KNOWN: Final = f"Expected one of: 'auto', {', '.join(map(repr, NAMED))}, or an object with a method minimise."
 
 #: "auto" takes the first whose condition on loss, penalty and shape holds.
 AUTO: Final[tuple[tuple[Callable[[Objective], bool], Minimise], ...]] = (

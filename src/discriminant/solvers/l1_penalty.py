@@ -106,7 +106,7 @@ def with_centred_intercepts(objective: Objective, theta: Array) -> Array:
 
 
 def reference_points(objective: Objective) -> list[Array]:
-    """Parameters without coefficients, with intercepts around those of the class shares, for `duality_gaps`."""
+    """Parameters without coefficients, with intercepts around those of the class proportions, for `duality_gaps`."""
     if not objective.fit_intercept or not objective.loss.has_dual:
         return []
     null = null_intercepts(objective)

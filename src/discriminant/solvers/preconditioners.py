@@ -36,14 +36,14 @@ def min_sample_rows(objective: Objective) -> float:
 
 
 def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
-    """Inverse of ``A x S + ridge``: S the covariance of the rows, A the second derivatives of the loss at class shares.
+    """Inverse of ``A x S + ridge``: S the covariance of the rows, A the second derivatives at the class proportions.
 
     With too many columns for S, the inverse of the Hessian's diagonal.
     """
     p = objective.n_columns
     if p > MAX_MATRIX_COLUMNS:
         return diagonal_preconditioner(objective, theta)
-    # 1. The loss's second derivatives where every row has the probabilities of the class shares.
+    # 1. The loss's second derivatives where every row has the probabilities of the class proportions.
     shares, contrasts = objective.class_weights / objective.total_weight, objective.contrasts
     curvature = contrasts @ objective.loss.expected_curvature(shares) @ contrasts.T
     values, axes = np.linalg.eigh(curvature)

@@ -296,7 +296,7 @@ def safe_rate(objective: Objective, theta: Array) -> float:
     """1 over a bound on the curvature of the log-likelihood, K / 2 times that at equal class probabilities."""
     if objective.n_parameters > MAX_RATE_PARAMETERS:
         problem = f" has no default for more than {MAX_RATE_PARAMETERS:,} parameters. Parameters of this model: "
-        raise ParameterError(Setting("rate"), f"{problem}{objective.n_parameters:,}. Set it.")
+        raise ParameterError(Setting("rate"), f"{problem}{objective.n_parameters:,}. Set ", Setting("rate"), ".")
     hessian = objective.value_gradient_hessian(np.zeros_like(theta))[2]
     largest = float(np.linalg.eigvalsh(hessian)[-1]) if np.isfinite(hessian).all() else np.inf
     bound = objective.loss.max_curvature_ratio * largest * objective.total_weight
@@ -304,7 +304,7 @@ def safe_rate(objective: Objective, theta: Array) -> float:
 
 
 def newton_decrement(objective: Objective) -> Callable[[Array], float]:
-    """The function from a gradient to an estimate of the Newton decrement, by the curvature at the class shares."""
+    """The function from a gradient to an estimate of the Newton decrement, by the curvature at class proportions."""
     data, p = objective.data, objective.n_columns
     moments = data.reduce(ClassMoments(len(data.classes), p, "diagonal"), objective.n_jobs)
     standard = Standardisation(moments.overall_mean(), standard_deviations(moments.column_variances()))

@@ -96,14 +96,14 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Arra
         text = content[DIGEST_LENGTH:]
         if len(text) > MAX_DOCUMENT_BYTES:
             raise ModelFileError(
-                f"Its document is too long: {len(text):,} characters, maximum {MAX_DOCUMENT_BYTES:,}. {_REMEDY}"
+                f"Its metadata are too long: {len(text):,} characters, maximum {MAX_DOCUMENT_BYTES:,}. {_REMEDY}"
             )
         arrays = file.get_tensors()
     if digest(text, arrays) != content[:DIGEST_LENGTH]:
         raise ModelFileError(f"Its checksum does not match. {_REMEDY}")
     document = _parsed(text)
     if not isinstance(document, dict):
-        raise ModelFileError(f"Its document is not a model. {_REMEDY}")
+        raise ModelFileError(f"Its metadata do not describe a model. {_REMEDY}")
     for name, values in arrays.items():
         _check_array(name, values)
     return document, arrays

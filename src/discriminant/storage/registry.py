@@ -131,7 +131,7 @@ def check_learned(model: BaseEstimator) -> None:
         require(named, model, "feature_names_in_ does not name each column")
     for part in ("calibrated_", "estimator_"):
         if part in learned:  # an inner classifier has the same classes and probabilities
-            require(hasattr(learned[part], "predict_proba"), model, f"{part} has no probabilities")
+            require(hasattr(learned[part], "predict_proba"), model, f"{part} does not predict probabilities")
             same = classes is not None and np.array_equal(learned[part].classes_, classes)
             require(same, model, f"classes of {part}")
     there = {name: letters for name, letters in _LEARNED.items() if learned.get(name) is not None}

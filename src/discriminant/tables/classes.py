@@ -87,8 +87,8 @@ def _single_rows(classes: Array, name: str | None) -> list[Finding]:
     if not classes.size:
         return []
     which = "Class" if classes.size == 1 else "Classes"
-    verb = "has" if classes.size == 1 else "have"
-    message = f"{which} {quoted(classes.tolist())}{_of(name)} {verb} one row, too few to fit or test. Drop it with "
+    rows, them = ("has one row", "it") if classes.size == 1 else ("have one row each", "them")
+    message = f"{which} {quoted(classes.tolist())}{_of(name)} {rows}, too few to fit or test. Drop {them} with "
     return [Finding("warning", "single-row class", name, Message(message, Setting("drop_classes_below", 2), "."))]
 
 
@@ -142,7 +142,7 @@ def _not_classes(values: Array, labels: Array, name: str | None, n_rows: int) ->
     examples = quoted(values[:3].tolist())
     is_few = values.size <= min(MAX_CLASSES, labels.size / MIN_ROWS_PER_CLASS)
     if is_few and np.isfinite(values.astype(np.float64)).all():
-        message = f"Target {name!r} has {values.size:,} distinct numbers with fractions, such as {examples}. Expected "
+        message = f"Target {name!r} has non-integer values ({values.size:,} distinct), such as {examples}. Expected "
         return InputError(message, "classes: if these numbers are classes, give ", declared(str(name), "category"), ".")
     what = "continuous" if labels.dtype.kind in "fiu" else "like free text or an identifier"
     return InputError(

@@ -96,8 +96,8 @@ class Column:
         is_valid = all(isinstance(share, int | float) and 0 <= share <= 1 for share in self.shares)
         if not is_valid or len(self.shares) != len(self.coded_levels):
             raise InputError(
-                f"The shares of column {self.name!r} are invalid. Expected a number from 0 to 1 for each coded level: "
-                "create the schema again."
+                f"The level proportions of column {self.name!r} are invalid. Expected a number from 0 to 1 for each "
+                "coded level: create the schema again."
             )
 
     @property

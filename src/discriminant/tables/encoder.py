@@ -222,7 +222,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_columns(X, reset=False)
         coded, report = self.schema_.encode_batch(data)
         if report.unseen or report.unread or report.new_missing:
-            warn(f"The data differ from the training data: {report.describe()}.", DiscriminantWarning)
+            warn(report.describe(), DiscriminantWarning)
         return self.schema_.rows(coded)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Array:

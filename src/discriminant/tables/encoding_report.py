@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ..arrays import Array
-from ..results import quoted, several
+from ..results import capitalised, quoted, several
 from .column import OTHER, Column
 
 #: Unseen levels of a column, and texts that cannot be parsed, that a report stores.
@@ -98,19 +98,25 @@ class EncodingReport:
             self.unseen_as | other.unseen_as,
         )
 
-    def describe(self) -> str:
-        """One line in words."""
-        return "; ".join([self.summary(), *self.unseen_notes()])
-
     def summary(self) -> str:
         """All but the unseen levels, in words."""
-        parts = [several(self.n_rows, "row")]
+        return "; ".join([several(self.n_rows, "row"), *self._differences()])
+
+    def describe(self) -> str:
+        """How the rows differ from the training data, in sentences."""
+        parts = [capitalised(part) for part in (*self._differences(), *self.unseen_notes())]
+        head = f"The data ({several(self.n_rows, 'row')}) differ from the training data."
+        return " ".join([head, *(f"{part}." for part in parts)])
+
+    def _differences(self) -> list[str]:
+        """All differences but the unseen levels."""
+        parts = []
         if self.n_dropped:
             parts.append(f"{several(self.n_dropped, 'incomplete row')} dropped")
         if self.filled:
             parts.append("missing values: " + ", ".join(f"{n:,} in {name!r}" for name, n in self.filled.items()))
         if self.new_missing:
-            parts.append(f"columns without missing values in training: {quoted(self.new_missing)}")
+            parts.append(f"new missing values (none in training): {quoted(self.new_missing)}")
         if self.unread:
             where = ", ".join(f"{quoted(texts, 3)} in {name!r}" for name, texts in self.unread.items())
             parts.append(f"values that cannot be parsed, treated as missing: {where}")
@@ -118,7 +124,7 @@ class EncodingReport:
             parts.append(f"missing columns, treated as missing values: {quoted(self.missing_columns)}")
         if self.extra:
             parts.append(f"{several(len(self.extra), 'unknown column')} ignored: {quoted(self.extra)}")
-        return "; ".join(parts)
+        return parts
 
     def unreadable(self) -> dict[str, str]:
         """The columns without any value that can be parsed, with a message about each."""

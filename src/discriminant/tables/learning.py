@@ -110,9 +110,9 @@ class ColumnLearner:
             columns = self._learned(names)
         if all(column.dropped is not None for column in columns):
             candidates = [column for column in columns if column.name not in self.options.drop] or columns
-            reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in candidates[:5])
+            reasons = ", ".join(f"{column.name!r} ({column.dropped})" for column in candidates[:5])
             rows = several(self.facts.n_rows, "sample" if self.facts.n_rows == 1 else "row")
-            why = f" ({reasons})" if columns else ": the class column is the only one"
+            why = f". Dropped: {reasons}" if columns else ": the class column is the only one"
             raise InputError(f"No feature column is left in {rows}{why}. Add columns, or declare their types.")
         outputs = Counter(name for column in columns for name in column.outputs)
         name, count = outputs.most_common(1)[0]

@@ -63,7 +63,7 @@ class SvmlightReader(TableReader):
             raise ParameterError("SVMlight columns have numbers, not names: leave columns and types out.")
         if columns.target is not None:
             raise ColumnError(
-                f"{source.label} is SVMlight text, with the label first in each line: leave the target out, got "
+                f"{source.label} is in SVMlight format, with the label first in each line: leave the target out, got "
                 f"{columns.target!r}."
             )
         super().__init__(source.label, (), columns, source)

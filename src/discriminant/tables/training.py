@@ -76,7 +76,7 @@ class TrainingTable:
         return self.schema.rows(self.X)
 
     def seen(self) -> dict[str, list[float]]:
-        """The means and ranges of the coded columns and the shares of the classes, for explanations of new rows."""
+        """The means and ranges of the coded columns and the class proportions, for explanations of new rows."""
         means, lowest, highest = _column_ranges(self.X)
         counts = np.bincount(self.codes, weights=self.weights)
         found = {"means": means, "lowest": lowest, "highest": highest, "shares": counts / counts.sum()}
@@ -181,7 +181,8 @@ def read_training(
     target = table.target if target is None else target
     if target is None:
         columns = f". Columns: {quoted(table.columns, 20)}."
-        raise ColumnError("The target is not given. Give the column of classes with ", Setting("target"), columns)
+        remedy = "Set ", Setting("target"), " to the name of the class column"
+        raise ColumnError("No target column was given. ", *remedy, columns)
     roles = [name for name in (target, weights, groups) if name is not None]
     for name in (*roles, *([] if time is None else [time]), *options.drop, *options.types):
         table.known(name, "target" if name == target else "column")

@@ -35,7 +35,7 @@ def complete_rows(columns: Iterable[Column], data: pa.Table, codes: Sequence[str
 
 def missing_refused(name: str, count: int, where: str = "") -> tuple[Part, ...]:
     """The message for missing values that are refused."""
-    message = f"Column {name!r} has {several(count, 'missing value')}{where}, and missing values are refused. Fill "
+    message = f"Column {name!r} has {several(count, 'missing value')}{where}, but missing values are not allowed. Fill "
     return f"{message}them in, drop the column, or choose ", Setting("missing", "indicator"), "."
 
 
@@ -73,7 +73,7 @@ def read_numbers(column: Column, values: Values, codes: Sequence[str]) -> tuple[
         whole = values.cast(pa.float64(), safe=False).cast(pa.int64(), safe=False)
         return _parsed_numbers(column, whole.cast(pa.large_string()), codes)
     if not (is_numeric(kind) or pa.types.is_boolean(kind)) or column.kind == "date":
-        raise _type_error(column, str(kind))
+        raise _type_error(column, f"type {kind}")
     floats = values if pa.types.is_float64(kind) else values.cast(pa.float64(), safe=False)
     numbers = np.asarray(floats.to_numpy(zero_copy_only=False))
     if column.kind == "boolean":

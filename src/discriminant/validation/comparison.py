@@ -271,24 +271,26 @@ class Comparison(Result):
         value = self._shown(self.cross_validation.mean(self.best, self.metric))
         if len(top) == 2:
             names = listed(list(map(_named, top)))
-            return f"{names} are not significantly different ({self._words(self.difference(*top))})."
+            return f"{names} are not significantly different (difference {self._words(self.difference(*top))})."
         statement = f"{_named(self.best)} has the best {metric_name(self.metric)} ({value})"
         if len(top) == 1:
             return f"{statement}."
         farthest = top[-1]
-        statement += f"; {listed(list(map(_named, top[1:])))} are not significantly different (largest difference, "
-        return f"{statement}{_named(farthest)}: {self._words(self.difference(self.best, farthest))})."
+        statement += f"; {listed(list(map(_named, top[1:])))} are not significantly different (largest difference: "
+        return f"{statement}{_named(farthest)}, {self._words(self.difference(self.best, farthest))})."
 
     def _words(self, pair: Difference) -> str:
-        """The absolute difference and its interval, in words."""
+        """The absolute difference, its interval and its p-value if only adjustment makes it insignificant, in words."""
         sign = -1 if pair.difference < 0 else 1
         value, edges = abs(pair.difference), sorted((sign * pair.low, sign * pair.high))
+        is_adjusted = pair.p_adjusted >= 1 - self.level > pair.p_value
+        kind = f"{100 * self.level:g} % CI"
+        kind = "range" if pair.is_range else f"unadjusted {kind}" if is_adjusted else kind
         words = (
-            f"difference {self._shown(value, points=True)}, "
-            f"{'range' if pair.is_range else f'{100 * self.level:g} % CI'} "
+            f"{self._shown(value, points=True)}; {kind} "
             f"{self._shown(edges[0], unit=False)} to {self._shown(edges[1], unit=False)}"
         )
-        if pair.p_adjusted >= 1 - self.level > pair.p_value:
+        if is_adjusted:
             alike = [one for one in self.differences if one.involves(BASELINE) == pair.involves(BASELINE)]
             words += f"; adjusted for {len(alike)} pairs: {p_value(pair.p_adjusted, name='p')}"
         return words
@@ -384,7 +386,7 @@ def compare(
     metric : str, optional
         The metric: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (of the positive class; without one,
         the mean over the classes), "cost", "error_rate" or "brier". By default the cost if there are costs, else the
-        log-loss; if a model has no probabilities, accuracy, or AUC if one class has more than 80 % of the rows.
+        log-loss. If a model does not predict probabilities: accuracy, or AUC when one class exceeds 80 % of the rows.
         Log-loss, accuracy, balanced accuracy and AUC are always measured.
     holdout : float or (X, y), optional
         A hold-out set, or the share of the rows that is held out at random. The models are fitted to all other rows and
@@ -448,7 +450,7 @@ def compare(
     >>> X, y = load_iris(return_X_y=True)
     >>> result = compare({"LDA": LinearDiscriminantAnalysis(), "naive Bayes": GaussianNB()}, X, y)
     >>> print(result.sentence)
-    LDA and naive Bayes are not significantly different (difference 0.0750, range -0.0577 to 0.2077).
+    LDA and naive Bayes are not significantly different (difference 0.0750; range -0.0577 to 0.2077).
     Both are better than the baseline (LDA by 1.0372).
     >>> chosen = result.chosen  # bias-corrected, because it is the best of two
     >>> print(f"{chosen.value:.3f} ({chosen.low:.3f} to {chosen.high:.3f})")
@@ -514,8 +516,8 @@ def _refuse_unmeasured(found: CrossValidation, metric: str) -> None:
     for name in found.models:
         if math.isnan(found.mean(name, metric)):
             raise ParameterError(
-                f"Model {name!r} has no {metric} (its scores are not probabilities, or a class was never held out). "
-                "Compare by accuracy, or leave the model out."
+                f"The {metric_name(metric)} of model {name!r} is not available (its scores are not probabilities, or a "
+                "class was never held out). Compare by accuracy, or leave the model out."
             )
 
 

@@ -85,29 +85,30 @@ def default_metric(
     """The metric of a comparison, and the reason if it is not the usual one.
 
     The cost if there are costs, else the log-loss, which is sensitive to probabilities and to rare classes. If a model
-    has no probabilities: accuracy, or AUC if one class has more than four fifths of the rows, because the accuracy then
-    hardly depends on the other classes.
+    does not predict probabilities: accuracy, or AUC if one class has more than four fifths of the rows, because the
+    accuracy then hardly depends on the other classes.
     """
     if costs is not None:
         return "cost", ""
     without = [name for name, model in models.items() if not hasattr(model, "predict_proba")]
     if not without:
         return "log_loss", ""
-    has = "has" if len(without) == 1 else "have"
-    reason = f"Models are compared by {{}}, not by log-loss, because {listed(without, most=3)} {has} no probabilities"
+    does = "does" if len(without) == 1 else "do"
+    why_not = f"because {listed(without, most=3)} {does} not predict probabilities"
+    reason = f"Models are compared by {{}}, not by log-loss, {why_not}"
     label = max(shares, key=lambda name: shares[name])
     if shares[label] <= _MAX_ACCURACY_SHARE:
         return "accuracy", f"{reason.format('accuracy')}."
     why = f"{shown(label)} is {percent(shares[label])} of the rows: accuracy hardly depends on the other classes."
     if all(hasattr(models[name], "decision_function") for name in without):
         return "auc", f"{reason.format('AUC')}, and {why}"
-    return "accuracy", f"{reason.format('accuracy')} (nor scores, for an AUC); {why}"
+    return "accuracy", f"{reason.format('accuracy')} (nor scores, which an AUC requires); {why}"
 
 
 def default_models(X: Array, n_classes: int, has_order: bool = False) -> tuple[dict[str, Any], dict[str, Message]]:
     """The default models for a table of this size by their short names, and the reasons why others are left out.
 
-    Each tunes itself by cross-validation within its training rows, and has probabilities. The pooling and temperature
+    Each tunes itself by cross-validation within its training rows, and predicts probabilities. Pooling and temperature
     of naive Bayes are tuned as well, because it is overconfident if columns depend on each other. Classes with an order
     add the ordinal model (maximum likelihood).
     """

@@ -155,7 +155,7 @@ def rule_predictions(
             if not kernels.best_classes(found, codes[name][where]):
                 data.rows.refuse_nonfinite()
                 raise InputError(
-                    f"Values of X are too large for model {name!r} to score: they overflow. Use other units."
+                    f"Values of X are too large for model {name!r} to score: they overflow. Rescale the columns."
                 )
             if with_scores:
                 scores[name][where] = found

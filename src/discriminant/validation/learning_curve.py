@@ -181,10 +181,10 @@ def learning_curve(
     y : array-like of shape (n_rows,)
         The labels.
     sizes : list of int or float, optional
-        Numbers of training rows, or shares of them. Default: eight sizes in geometric progression.
+        Training-set sizes, or fractions up to 1. Default: eight sizes in geometric progression.
     cv : int, float, splitter or iterable of (train, test), default=5
         As in `cross_validate`. The training rows of each split are ordered at random so that the first n have about the
-        same class shares for every n.
+        same class proportions for every n.
     repeats : int, default=1
         Number of repeats of the k-fold split.
     groups : array-like of shape (n_rows,), optional
@@ -256,7 +256,7 @@ def _nested_splits(table: LabelledTable, split: Split, steps: list[int], rng: np
 
 
 def evenly_mixed(codes: Array, rng: np.random.Generator) -> Array:
-    """A random order of rows whose first n have about the same class shares for every n."""
+    """A random order of rows whose first n have about the same class proportions for every n."""
     order, sizes = shuffled_by_class(codes, rng), np.bincount(codes)
     return order[np.argsort((place_in_class(sizes) + 0.5) / np.repeat(sizes, sizes), kind="stable")]
 
@@ -269,18 +269,18 @@ def _checked_sizes(sizes: Iterable[float] | None, table: LabelledTable, availabl
         first = int(min(math.ceil(wanted), max(available // 2, len(table.classes))))
         return sorted(set(np.rint(np.geomspace(first, available, _DEFAULT_STEPS)).astype(int).tolist()))
     if not isinstance(sizes, Iterable) or isinstance(sizes, str):
-        raise ParameterError(f"sizes must be a list of numbers of training rows, got {sizes!r}.")
+        raise ParameterError(f"sizes must be a list of training-set sizes, got {sizes!r}.")
     steps: list[int] = []
     for size in sizes:
         if not isinstance(size, Real) or isinstance(size, bool) or not float(size) > 0:
-            raise ParameterError(f"sizes must be numbers of training rows, or shares up to 1, got {size!r}.")
+            raise ParameterError(f"sizes must be training-set sizes, or fractions up to 1, got {size!r}.")
         share = not isinstance(size, Integral) and float(size) <= 1
         steps.append(round(float(size) * available) if share else int(float(size)))
     steps = sorted(set(steps))
     if len(steps) < 2 or steps[0] < len(table.classes) or steps[-1] > available:
         raise ParameterError(
             f"sizes must be at least two different numbers from {len(table.classes)} (one row of each class) to "
-            f"{available} (the smallest training part), got {list(sizes)}."
+            f"{available} (the smallest training set), got {list(sizes)}."
         )
     return steps
 

@@ -208,7 +208,9 @@ def validate(
     """
     options = options or ValidationOptions()
     if not hasattr(model, "predict_proba"):
-        raise ParameterError(f"{type(model).__name__} has no probabilities. Use a calibrated or probabilistic model.")
+        raise ParameterError(
+            f"{type(model).__name__} does not predict probabilities. Use a calibrated or probabilistic model."
+        )
     table = labelled_table(X, y, options.sample_weight, options.groups)
     if table.weight is not None and not has_fit_parameter(model, "sample_weight"):
         raise WeightError(f"{type(model).__name__} does not support sample_weight. Leave it out.")

@@ -111,6 +111,6 @@ def _of_class(p: Array, truth: Array, weights: Array) -> tuple[dict[str, Array],
 
 
 def nagelkerke(loss: Array, null: Array, total: Array) -> Array:
-    """Nagelkerke's R2 of models with this total log-loss, where that of the class shares alone is ``null``."""
+    """Nagelkerke's R2 of models with this total log-loss, where that of the class proportions alone is ``null``."""
     most = -np.expm1(-2 * null / total)
     return np.where(most > 0, -np.expm1(2 * (loss - null) / total) / most, np.nan)

@@ -83,7 +83,7 @@ def sample_size(
     """The required sample size for developing a logistic or multinomial model.
 
     It is the maximum of three criteria: the coefficients need little shrinkage (``shrinkage``), apparent and adjusted
-    Nagelkerke R2 differ by at most 0.05, and the class shares are estimated with a margin of error of at most
+    Nagelkerke R2 differ by at most 0.05, and the class proportions are estimated with a margin of error of at most
     ``margin``.
 
     Parameters
@@ -92,7 +92,7 @@ def sample_size(
         Candidate parameters of each linear predictor, without the intercept: each column of a spline or category
         counts.
     shares : float, or list of float
-        The share of the outcome, or the shares of all classes.
+        The share of the outcome, or the proportions of all classes.
     r2 : float, optional
         The expected Cox-Snell R2. Default: from ``auc``, else that of a Nagelkerke R2 of 0.15.
     auc : float, or list of float, optional
@@ -124,10 +124,10 @@ def sample_size(
     >>> from discriminant import sample_size
     >>> print(sample_size(24, 0.174, r2=0.288))
     Sample size for 24 parameters: 662 rows (4.8 rows of the rarest class per parameter)
-    criterion                             rows
-    shrinkage of at least 0.9              623
-    difference of R2 of at most 0.05       662
-    shares of the classes to within 0.05   221
+    criterion                         rows
+    shrinkage of at least 0.9          623
+    difference of R2 of at most 0.05   662
+    class proportions to within 0.05   221
     assumed Cox-Snell R2: 0.288
     """
     check_integer("n_parameters", n_parameters, 1)
@@ -154,7 +154,7 @@ def sample_size(
     needed = {
         f"shrinkage of at least {number(shrinkage)}": max(pairs),
         "difference of R2 of at most 0.05": _rows_for(n_parameters * (K - 1), expected, adjusted),
-        f"shares of the classes to within {number(margin)}": float((z**2 * own * (1 - own)).max()) / margin**2,
+        f"class proportions to within {number(margin)}": float((z**2 * own * (1 - own)).max()) / margin**2,
     }
     rows = [SampleSizeCriterion(name, math.ceil(value - 1e-9)) for name, value in needed.items()]
     largest = max(one.n_rows for one in rows)

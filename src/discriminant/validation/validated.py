@@ -14,7 +14,7 @@ from ..errors import ParameterError
 from ..evaluation.by_group import GroupMeasures
 from ..evaluation.intervals import RANGE_MARK, RANGE_NOTE
 from ..evaluation.recalibration import CalibrationCurve
-from ..results import Result, aligned, decimal, metric_name, percent, several, visible
+from ..results import Result, aligned, decimal, metric_name, percent, quoted, several, visible
 
 Method = Literal["bootstrap", "cv"]
 
@@ -171,7 +171,8 @@ class Validation(Result):
         for row in self.rows:
             if row.measure == measure:
                 return row
-        raise ParameterError(f"Unknown measure {measure!r}. Measures: {[row.measure for row in self.rows]}.")
+        known = quoted([row.measure for row in self.rows], 30)
+        raise ParameterError(f"Unknown measure {measure!r}. Expected one of: {known}.")
 
     def to_dict(self) -> dict[str, Any]:
         """The measures and how they were found, without the predictions of the resamples.

@@ -168,7 +168,7 @@ def permutation_importance(fitted: FittedModel, progress: ProgressOption = None)
 
 
 class _Loss:
-    """The mean held-out log-loss of a model, or its error rate if it has no probabilities."""
+    """The mean held-out log-loss of a model, or its error rate if it does not predict probabilities."""
 
     def __init__(self, labelled: LabelledTable, model: Any, rows: Array) -> None:
         X: Any = labelled.training.X[rows]

@@ -43,7 +43,8 @@ class EffectQuestion:
     def __post_init__(self) -> None:
         for given, known, what in ((self.verb, VERBS, "kind of effects"), (self.contrast, CONTRASTS, "contrast")):
             if given not in known:
-                raise ParameterError(f"Unknown {what} {given!r}.{suggestion(given, known)} Known: {', '.join(known)}.")
+                listed = ", ".join(known)
+                raise ParameterError(f"Unknown {what} {given!r}.{suggestion(given, known)} Expected one of: {listed}.")
         if self.verb == "comparisons" and len(self.columns) == 0:
             raise ParameterError("comparisons need a column to change. Give --column NAME.")
         if self.is_typical and self.by is not None:

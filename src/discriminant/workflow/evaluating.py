@@ -117,7 +117,9 @@ def outcome_probabilities(
     from ..validation.cross_validation import cross_validate
 
     if not hasattr(model, "predict_proba"):
-        raise ParameterError(f"{type(model).__name__} has no probabilities. Use a calibrated or probabilistic model.")
+        raise ParameterError(
+            f"{type(model).__name__} does not predict probabilities. Use a calibrated or probabilistic model."
+        )
     classes = model.classes_
     counts = np.array([np.count_nonzero(np.asarray(y) == label) for label in classes])
     k = positive_code(positive, classes, counts)

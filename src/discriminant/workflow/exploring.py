@@ -57,7 +57,7 @@ def data_section(labelled: LabelledTable) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ClassDecision:
-    """When a row is assigned to the positive class; ``shares`` are the class shares of the training data."""
+    """When a row is assigned to the positive class; ``shares`` are the class proportions of the training data."""
 
     label: Any
     shares: Mapping[Any, float]
@@ -103,7 +103,7 @@ class ClassDecision:
 
     @property
     def priors(self) -> dict[Any, float] | None:
-        """The class shares where the model is used; None if they are those of training."""
+        """The class proportions where the model is used; None if they are those of training."""
         if self.share is None:
             return None
         others = (1 - self.share) / (1 - self.shares[self.label])

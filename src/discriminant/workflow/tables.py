@@ -182,7 +182,7 @@ class LabelledTable:
         return _source(self, self.table.label, self.table.fingerprint)
 
     def seen(self) -> dict[str, list[float]]:
-        """Means and ranges of the coded columns, and class shares."""
+        """Means and ranges of the coded columns, and class proportions."""
         return self.training.seen()
 
     def confusion(self, model: Classifier) -> ConfusionMatrix:
@@ -236,7 +236,7 @@ class StreamedTable:
         return _source(self, self.rows.format.label, None)
 
     def seen(self) -> dict[str, list[float]]:
-        """Means and ranges of the coded columns, and class shares."""
+        """Means and ranges of the coded columns, and class proportions."""
         return self.data.seen()
 
     def confusion(self, model: Classifier) -> ConfusionMatrix:

@@ -57,7 +57,8 @@ def _same_kind(values: Any, what: str) -> Array:
     kinds, array = {type(value) for value in values}, exact_array(values)
     if len(kinds) != 1 or not kinds <= {bool, int, float, str} or (kinds == {int} and array.dtype == object):
         raise ParameterError(
-            f"ONNX needs {what} of one type (64-bit numbers, booleans or text), got {list(values)}. Change them."
+            f"ONNX needs {what} of one type (64-bit numbers, booleans or text), got {list(values)}. Convert them "
+            "to one type."
         )
     return array.astype(object) if kinds == {str} else array
 
