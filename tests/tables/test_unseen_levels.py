@@ -56,7 +56,7 @@ def test_shares_are_kept_and_checked():
     for wrong in ([0.5], [0.1, 0.2, 1.5], [0.1, 0.2, "a"], [0.1, 0.2, float("nan")]):
         values = schema.to_dict()
         values["columns"] = [{**values["columns"][0], "shares": wrong}, *values["columns"][1:]]
-        with pytest.raises(InputError, match="shares|level proportions"):
+        with pytest.raises(InputError, match=r"shares|level proportions"):
             Schema.from_dict(values)
 
 
