@@ -68,14 +68,31 @@ class ImageOptions:
         ),
     ] = None
 
+    index: Annotated[
+        list[str] | None,
+        option("NAME", "Computed band: NDVI, NDWI, NBR, EVI ... or 'NAME=EXPRESSION'; repeatable.", panel=IMAGE_PANEL),
+    ] = None
+    roles: Annotated[
+        str | None,
+        option("nir=4,red=3", "Bands for --index.  [default: from the names of the bands]", panel=IMAGE_PANEL),
+    ] = None
+
     def open(self, images: list[str]) -> Image:
         """Open the image."""
-        from ..raster import Mask, open_image
+        from ..raster import Mask, add_indices, open_image
 
         if self.mask is None and self.mask_values is not None:
             raise ParameterError("--mask-values applies to --mask. Give the file of the mask, or leave it out.")
         mask = None if self.mask is None else Mask(self.mask, self.mask_values)
-        return open_image(images, self.bands, self.crs, self.nodata, mask, self.resample)
+        if self.roles is not None and not self.index:
+            raise ParameterError("--roles applies to --index. Give an index, or leave it out.")
+        image = open_image(images, self.bands, self.crs, self.nodata, mask, self.resample)
+        try:
+            roles = name_value_pairs("--roles", [] if self.roles is None else self.roles.split(","))
+            return add_indices(image, self.index, roles) if self.index else image
+        except BaseException:
+            image.close()
+            raise
 
 
 @dataclass(frozen=True)
@@ -126,6 +143,10 @@ class TrainingSource(AreaOptions):
         given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
         if given != 1:
             raise ParameterError(f"Training data: give exactly one of --areas, --samples, --model-file; got {given}.")
+        if self.model_file is not None and any(band.expression for band in image.bands):
+            raise ParameterError(
+                "--index applies to training, but --model-file has its own computed bands. Leave it out."
+            )
         return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image, group_distance)
 
     def _fitted(self, image: Image, group_distance: float | None) -> TrainedModel:

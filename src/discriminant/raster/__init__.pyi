@@ -3,6 +3,7 @@
 from .accuracy import MapAccuracy, MapAssessment, assess_map, map_accuracy
 from .applicability import Applicability, ApplicabilityMap, area_of_applicability, map_applicability
 from .areas import Areas, open_areas
+from .band_math import add_indices
 from .bands import Band, bands_like, refuse_other_bands
 from .change import MapChange, map_change
 from .class_map import ClassMap, Legend, LegendEntry, class_pixels, legend_of_file, make_legend, read_class_map
@@ -57,6 +58,7 @@ __all__ = [
     "Samples",
     "Smoothing",
     "SmoothingChoice",
+    "add_indices",
     "allocate",
     "area_adjusted_accuracy",
     "area_groups",

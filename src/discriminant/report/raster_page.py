@@ -244,6 +244,7 @@ def samples_blocks(
     return [
         table_block("Table of samples", head, rows, style="bands"),
         Block("remark", "Mean ± standard deviation of each class in each band."),
+        *(Block("remark", f"{band.name} = {band.expression}") for band in samples.bands if band.expression),
         *([Block("findings", samples.findings)] if samples.findings else []),
         drawing("plot-signatures", figures.signatures, samples, colours=colours),
         drawing("plot-histograms", figures.histograms, samples, colours=colours),
