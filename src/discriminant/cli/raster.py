@@ -43,6 +43,7 @@ Examples:
   discriminant raster sample-design map.tif -o check.gpkg
   discriminant raster accuracy map.tif check.gpkg --class-field reference --stratified
   discriminant raster change 2015.tif 2025.tif -o change.tif
+  discriminant raster export map.tif -o map.gpkg
 """
 
 app = application("raster", "Commands for satellite and aerial images.", _EPILOG)
@@ -270,6 +271,45 @@ def change(
     biased = "Counted changes are biased by the errors of both maps: estimate areas with raster sample-design."
     page = [str(found), *table, biased, *_outputs(Output=", ".join(map(str, found.change_map.files)), Report=report)]
     show({**found.to_dict(), "report": report}, lambda _: page, json)
+
+
+@app.command(cls=Command)
+@command
+def export(
+    class_map: MapPath,
+    output: Annotated[
+        str, option("FILE", "Polygons (.gpkg, .geojson) or STAC item (.json) of the map.", "--output", "-o")
+    ],
+    probability: Annotated[
+        str | None, option("FILE", "Probability map (.tif); polygons have its mean.", "--probability")
+    ] = None,
+    date: Annotated[
+        str | None, option("DATE", "Date of the image for STAC, or START/END.  [default: of the file]", "--date")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Export a class map for other programs.
+
+    Polygons have the class, number of pixels, hectares and mean probability of each patch. A STAC item describes the
+    map for catalogues.
+
+    Examples:
+      discriminant raster export map.tif -o map.gpkg --probability probability.tif
+      discriminant raster export map.tif -o map.json --date 2024-06-01
+    """
+    from ..raster import map_item, map_polygons
+
+    check_output(output, overwrite, class_map, probability)
+    is_item = output.lower().endswith(".json")
+    unused = "--probability" if is_item and probability is not None else "--date" if date and not is_item else None
+    if unused is not None:
+        raise ParameterError(f"{unused} does not apply to {output}. Leave it out.")
+    if is_item:
+        show(map_item(class_map, output, date, overwrite), lambda _: [facts({"Output": output})], json)
+        return
+    found = map_polygons(class_map, output, probability, overwrite)
+    show(found.to_dict(), lambda _: [str(found), facts({"Output": output})], json)
 
 
 @app.command(cls=Command)

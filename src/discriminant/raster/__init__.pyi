@@ -23,10 +23,12 @@ from .models import (
     image_model,
     split_by_area,
 )
+from .polygons import MapPolygons, map_polygons
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
 from .smoothing import Smoothing, sieved
 from .smoothing_choice import SmoothingChoice, choose_smoothing
+from .stac import map_item
 from .stratified import AreaAdjusted, area_adjusted_accuracy
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "MapAssessment",
     "MapChange",
     "MapOptions",
+    "MapPolygons",
     "MapRule",
     "Mask",
     "SampleDesign",
@@ -81,6 +84,8 @@ __all__ = [
     "map_accuracy",
     "map_applicability",
     "map_change",
+    "map_item",
+    "map_polygons",
     "open_areas",
     "open_image",
     "read_class_map",

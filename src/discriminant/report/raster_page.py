@@ -342,6 +342,7 @@ def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:
     written = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
     accuracies = ["Class", "User's accuracy", "Producer's accuracy", "Specificity"], [cells[:4] for cells in written]
     areas = ["Class", area, "Area on the map"], [[cells[0], *cells[4:]] for cells in written]
+    wald = [[str(label), *cells] for label, cells in zip(found.classes, found.written_wald, strict=True)]
     method = (
         f"Estimated from a sample stratified by map class, weighted by the area of each class on the map, with "
         f"{100 * found.level:g} % confidence intervals."
@@ -351,6 +352,8 @@ def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:
         table_block("Table of adjusted accuracies", *accuracies),
         table_block("Table of adjusted areas", *areas),
         Block("remark", method),
+        table_block("Table of Wald intervals", ["Class", *(f"± {name}" for name in (*accuracies[0][1:], area))], wald),
+        Block("remark", f"{found.wald_sentence} They are too narrow for small samples and rare errors."),
         drawing("plot-areas", figures.area_estimates, found, unit=unit),
         *(Block("remark", note) for note in found.notes),
     ]
