@@ -72,7 +72,9 @@ def samples(
     ],
     reading: AreaOptions,
     picture: ImageOptions,
-    output: Annotated[str | None, option("FILE", "Output file of the samples (.parquet).", "--output", "-o")] = None,
+    output: Annotated[
+        str | None, option("FILE", "Samples (.parquet), or class statistics only (.json).", "--output", "-o")
+    ] = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -84,9 +86,11 @@ def samples(
     Examples:
       discriminant raster samples image.tif areas.gpkg --class-field cover
       discriminant raster samples b2.tif b3.tif b4.tif areas.geojson -c cover --report samples.html
+      discriminant raster samples image.tif areas.gpkg -c cover -o signatures.json
       discriminant raster samples photo.png painted.png --name "#ff0000=roof" --name "#00ff00=grass"
     """
-    from ..raster import draw_samples, save_samples
+    from ..raster import draw_samples, save_samples, save_signatures
+    from ..raster.signatures import is_signatures_file
 
     for path in (output, report):
         check_output(path, overwrite, *images, areas)
@@ -95,7 +99,7 @@ def samples(
         found = _separability(drawn)
         print_image_findings(drawn, found)
         if output is not None:
-            save_samples(drawn, output)
+            (save_signatures if is_signatures_file(output) else save_samples)(drawn, output)
         if report is not None:
             from ..report.raster_page import RasterReport, write_raster_report
 
@@ -139,11 +143,12 @@ def classify(
       discriminant raster classify image.tif --areas areas.gpkg -c cover --reject 0.99 --probability p.tif -o map.tif
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
+      discriminant raster classify other.tif --samples signatures.json --model spectral-angle -o other_map.tif
       discriminant raster classify image.tif --areas areas.gpkg -c cover --smoothing bayes --min-pixels 10 -o map.tif
       discriminant raster classify b*.tif --mask SCL.tif --mask-values sentinel2-scl --areas areas.gpkg -o map.tif
       discriminant raster classify image.tif --areas areas.gpkg -c crop --macro wheat=crop --macro maize=crop -o map.tif
     """
-    from ..raster import bands_like, classify_image
+    from ..raster import bands_like, classify_image, map_applicability
 
     for path in (save_model, report):
         check_output(path, overwrite, *images, source.areas, source.samples, source.model_file)
@@ -156,8 +161,11 @@ def classify(
         smoothing = trained.smoothing(image, making, rule)
         if smoothing is not None and rule.smoothing is None:
             rule = replace(rule, smoothing=smoothing.chosen)
+        applicability = trained.applicability(making.applicability, overwrite)
         made = classify_image(trained.model, image, output, rule, written, trained.bands)
-        applicable = trained.applicability(image, making.applicability, overwrite)
+        applicable = None
+        if applicability is not None and making.applicability is not None:
+            applicable = map_applicability(applicability, image, making.applicability, overwrite, progress=None)
         held_out = None if not validate else trained.held_out(rule) if smoothing is None else smoothing.accuracy
         if save_model is not None:
             trained.save(save_model)

@@ -26,6 +26,7 @@ from .models import (
 from .polygons import MapPolygons, map_polygons
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
+from .signatures import Signatures, fit_signatures, load_signatures, save_signatures
 from .smoothing import Smoothing, sieved
 from .smoothing_choice import SmoothingChoice, choose_smoothing
 from .stac import map_item
@@ -59,6 +60,7 @@ __all__ = [
     "SampleDesign",
     "SampleOrigin",
     "Samples",
+    "Signatures",
     "Smoothing",
     "SmoothingChoice",
     "add_indices",
@@ -76,10 +78,12 @@ __all__ = [
     "draw_design",
     "draw_samples",
     "fit_image_model",
+    "fit_signatures",
     "held_out_accuracy",
     "image_model",
     "legend_of_file",
     "load_samples",
+    "load_signatures",
     "make_legend",
     "map_accuracy",
     "map_applicability",
@@ -93,6 +97,7 @@ __all__ = [
     "refuse_other_bands",
     "sample_size",
     "save_samples",
+    "save_signatures",
     "sieved",
     "split_by_area",
 ]
