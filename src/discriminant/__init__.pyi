@@ -13,7 +13,7 @@ from .estimators.diagnostics import Diagnostics, diagnostics
 from .estimators.discriminant import LinearDiscriminantAnalysis
 from .estimators.explanations import column_effects, contributions, nomogram
 from .estimators.given import LinearClassifier
-from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
+from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance, SpectralAngle
 from .estimators.logistic import LogisticRegression
 from .estimators.logistic_cv import LogisticRegressionCV, LogisticRegressionPath
 from .estimators.losses import LossClassifier
@@ -106,6 +106,7 @@ __all__ = [
     "SampleSize",
     "Schema",
     "ScoreHistogram",
+    "SpectralAngle",
     "SupportVectorClassifier",
     "TableEncoder",
     "TableReport",

@@ -58,6 +58,9 @@ def test_the_published_example_to_the_printed_digits(olofsson):
     assert_reference(Z * found.producers_accuracy_se, figures, "producers_halfwidth")
     assert_reference(found.area, figures, "area_ha")
     assert_reference(Z * found.area_se, figures, "area_halfwidth_ha")
+    assert_reference(found.to_frame()["area_wald"], figures, "area_halfwidth_ha")
+    assert_reference(found.to_dict()["overall_accuracy_wald"], figures, "overall_halfwidth")
+    assert " 21.3 %\n" in str(found)
     assert found.notes == ()
     assert_allclose(found.proportions.sum(), 1)
     assert_allclose(found.area.sum(), areas.sum())
@@ -116,7 +119,7 @@ def test_a_class_missing_from_the_reference_has_no_producers_accuracy(olofsson):
     assert [note.partition(":")[0] for note in found.notes] == ["2"]
     first, second = (line.split() for line in str(found).splitlines() if line.startswith("2 "))
     assert first[:7] == ["2", "0.0", "%", "(0.0", "to", "16.1)", "-"]
-    assert (second[1], second[-1]) == ("0.0", "13,500.0")
+    assert (second[1], *second[-4:]) == ("0.0", "13,500.0", "-", "-", "-")
 
 
 def test_orientation_of_counts_as_they_are():

@@ -43,6 +43,7 @@ Examples:
   discriminant raster sample-design map.tif -o check.gpkg
   discriminant raster accuracy map.tif check.gpkg --class-field reference --stratified
   discriminant raster change 2015.tif 2025.tif -o change.tif
+  discriminant raster export map.tif -o map.gpkg
 """
 
 app = application("raster", "Commands for satellite and aerial images.", _EPILOG)
@@ -71,7 +72,9 @@ def samples(
     ],
     reading: AreaOptions,
     picture: ImageOptions,
-    output: Annotated[str | None, option("FILE", "Output file of the samples (.parquet).", "--output", "-o")] = None,
+    output: Annotated[
+        str | None, option("FILE", "Samples (.parquet), or class statistics only (.json).", "--output", "-o")
+    ] = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -83,9 +86,11 @@ def samples(
     Examples:
       discriminant raster samples image.tif areas.gpkg --class-field cover
       discriminant raster samples b2.tif b3.tif b4.tif areas.geojson -c cover --report samples.html
+      discriminant raster samples image.tif areas.gpkg -c cover -o signatures.json
       discriminant raster samples photo.png painted.png --name "#ff0000=roof" --name "#00ff00=grass"
     """
-    from ..raster import draw_samples, save_samples
+    from ..raster import draw_samples, save_samples, save_signatures
+    from ..raster.signatures import is_signatures_file
 
     for path in (output, report):
         check_output(path, overwrite, *images, areas)
@@ -94,7 +99,7 @@ def samples(
         found = _separability(drawn)
         print_image_findings(drawn, found)
         if output is not None:
-            save_samples(drawn, output)
+            (save_signatures if is_signatures_file(output) else save_samples)(drawn, output)
         if report is not None:
             from ..report.raster_page import RasterReport, write_raster_report
 
@@ -138,11 +143,12 @@ def classify(
       discriminant raster classify image.tif --areas areas.gpkg -c cover --reject 0.99 --probability p.tif -o map.tif
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
+      discriminant raster classify other.tif --samples signatures.json --model spectral-angle -o other_map.tif
       discriminant raster classify image.tif --areas areas.gpkg -c cover --smoothing bayes --min-pixels 10 -o map.tif
       discriminant raster classify b*.tif --mask SCL.tif --mask-values sentinel2-scl --areas areas.gpkg -o map.tif
       discriminant raster classify image.tif --areas areas.gpkg -c crop --macro wheat=crop --macro maize=crop -o map.tif
     """
-    from ..raster import bands_like, classify_image
+    from ..raster import bands_like, classify_image, map_applicability
 
     for path in (save_model, report):
         check_output(path, overwrite, *images, source.areas, source.samples, source.model_file)
@@ -155,8 +161,11 @@ def classify(
         smoothing = trained.smoothing(image, making, rule)
         if smoothing is not None and rule.smoothing is None:
             rule = replace(rule, smoothing=smoothing.chosen)
+        applicability = trained.applicability(making.applicability, overwrite)
         made = classify_image(trained.model, image, output, rule, written, trained.bands)
-        applicable = trained.applicability(image, making.applicability, overwrite)
+        applicable = None
+        if applicability is not None and making.applicability is not None:
+            applicable = map_applicability(applicability, image, making.applicability, overwrite, progress=None)
         held_out = None if not validate else trained.held_out(rule) if smoothing is None else smoothing.accuracy
         if save_model is not None:
             trained.save(save_model)
@@ -273,6 +282,45 @@ def change(
     )
     page = [str(found), *table, biased, *_outputs(Output=", ".join(map(str, found.change_map.files)), Report=report)]
     show({**found.to_dict(), "report": report}, lambda _: page, json)
+
+
+@app.command(cls=Command)
+@command
+def export(
+    class_map: MapPath,
+    output: Annotated[
+        str, option("FILE", "Polygons (.gpkg, .geojson) or STAC item (.json) of the map.", "--output", "-o")
+    ],
+    probability: Annotated[
+        str | None, option("FILE", "Probability map (.tif); polygons have its mean.", "--probability")
+    ] = None,
+    date: Annotated[
+        str | None, option("DATE", "Date of the image for STAC, or START/END.  [default: of the file]", "--date")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Export a class map for other programs.
+
+    Polygons have the class, number of pixels, hectares and mean probability of each patch. A STAC item describes the
+    map for catalogues.
+
+    Examples:
+      discriminant raster export map.tif -o map.gpkg --probability probability.tif
+      discriminant raster export map.tif -o map.json --date 2024-06-01
+    """
+    from ..raster import map_item, map_polygons
+
+    check_output(output, overwrite, class_map, probability)
+    is_item = output.lower().endswith(".json")
+    unused = "--probability" if is_item and probability is not None else "--date" if date and not is_item else None
+    if unused is not None:
+        raise ParameterError(f"{unused} does not apply to {output}. Leave it out.")
+    if is_item:
+        show(map_item(class_map, output, date, overwrite), lambda _: [facts({"Output": output})], json)
+        return
+    found = map_polygons(class_map, output, probability, overwrite)
+    show(found.to_dict(), lambda _: [str(found), facts({"Output": output})], json)
 
 
 @app.command(cls=Command)

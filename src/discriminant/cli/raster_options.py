@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .. import raster
     from ..raster import (
-        ApplicabilityMap,
+        Applicability,
         AreaGroups,
         Areas,
         Band,
@@ -73,14 +73,31 @@ class ImageOptions:
         ),
     ] = None
 
+    index: Annotated[
+        list[str] | None,
+        option("NAME", "Computed band: NDVI, NDWI, NBR, EVI ... or 'NAME=EXPRESSION'; repeatable.", panel=IMAGE_PANEL),
+    ] = None
+    roles: Annotated[
+        str | None,
+        option("nir=4,red=3", "Bands for --index.  [default: from the names of the bands]", panel=IMAGE_PANEL),
+    ] = None
+
     def open(self, images: list[str]) -> Image:
         """Open the image."""
-        from ..raster import Mask, open_image
+        from ..raster import Mask, add_indices, open_image
 
         if self.mask is None and self.mask_values is not None:
             raise ParameterError("--mask-values applies to --mask. Give the file of the mask, or leave it out.")
         mask = None if self.mask is None else Mask(self.mask, self.mask_values)
-        return open_image(images, self.bands, self.crs, self.nodata, mask, self.resample)
+        if self.roles is not None and not self.index:
+            raise ParameterError("--roles applies to --index. Give an index, or leave it out.")
+        image = open_image(images, self.bands, self.crs, self.nodata, mask, self.resample)
+        try:
+            roles = name_value_pairs("--roles", [] if self.roles is None else self.roles.split(","))
+            return add_indices(image, self.index, roles) if self.index else image
+        except BaseException:
+            image.close()
+            raise
 
 
 @dataclass(frozen=True)
@@ -118,10 +135,16 @@ class TrainingSource(AreaOptions):
     """The training data of the model of a map, or its model file."""
 
     areas: Annotated[str | None, option("FILE", "Training areas: polygons, points or an image of classes.")] = None
-    samples: Annotated[str | None, option("FILE", "Samples written by raster samples, instead of --areas.")] = None
+    samples: Annotated[
+        str | None, option("FILE", "Samples or class statistics of raster samples, instead of --areas.")
+    ] = None
     model_file: Annotated[str | None, option("FILE", "Model file written by --save-model, instead of --areas.")] = None
     model: Annotated[
-        str, option("NAME", "auto, maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.")
+        str,
+        option(
+            "NAME",
+            "auto, maximum-likelihood, qda, lda, minimum-distance, spectral-angle, logistic, gaussian-nb or svm.",
+        ),
     ] = "auto"
     settings: options.Settings = None
     priors: Annotated[str | None, option("A=0.3,B=0.7", "Class priors in the mapped region.")] = None
@@ -131,10 +154,15 @@ class TrainingSource(AreaOptions):
         given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
         if given != 1:
             raise ParameterError(f"Training data: give exactly one of --areas, --samples, --model-file; got {given}.")
+        if self.model_file is not None and any(band.expression for band in image.bands):
+            raise ParameterError(
+                "--index applies to training, but --model-file has its own computed bands. Leave it out."
+            )
         return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image, group_distance)
 
     def _fitted(self, image: Image, group_distance: float | None) -> TrainedModel:
         from ..raster import area_groups, draw_samples, fit_image_model, image_model, load_samples
+        from ..raster.signatures import is_signatures_file
 
         if self.samples is None:
             assert self.areas is not None
@@ -143,6 +171,8 @@ class TrainingSource(AreaOptions):
             raise ParameterError(
                 "--class-field, --layer, --areas-crs and --name apply to --areas, not to --samples. Leave them out."
             )
+        elif is_signatures_file(self.samples):
+            return self._from_signatures(self.samples)
         else:
             samples = load_samples(self.samples)
         classes = samples.classes.tolist()
@@ -156,6 +186,17 @@ class TrainingSource(AreaOptions):
         except DegenerateDataError as error:
             raise DegenerateDataError(*error.parts, " The columns are bands; select them with ", _BANDS, ".") from error
         return TrainedModel(model, self.model, samples.bands, samples.training, samples, groups)
+
+    def _from_signatures(self, path: str) -> TrainedModel:
+        from ..raster import fit_signatures, image_model, load_signatures
+
+        found = load_signatures(path)
+        classes = found.classes.tolist()
+        model: BaseEstimator | str = self.model
+        if self.model != "auto" or self.settings or self.priors is not None:
+            model = image_model(self.model, classes, read_priors(self.priors, classes))
+            with_settings(model, self.model, read_settings(self.settings or []), classes)
+        return TrainedModel(fit_signatures(model, found), self.model, found.bands, found.training, None)
 
     def _from_file(self, path: str) -> TrainedModel:
         from ..raster.bands import stored_bands
@@ -208,26 +249,26 @@ class TrainedModel:
         if self.samples is None:
             if rule.smoothing is None:
                 raise ParameterError(
-                    "--smoothing is selected on held-out areas, which a model file does not contain. Give "
+                    "--smoothing is selected on held-out areas, which need training pixels. Give "
                     "--smoothing-window or --smoothing-strength, or train with --areas."
                 )
             return None
         candidates = making.smoothing if rule.smoothing is None else [rule.smoothing]
         return choose_smoothing(self.model, image, self.samples, candidates, self.groups, rule)
 
-    def applicability(self, image: Image, path: str | None, overwrite: bool) -> ApplicabilityMap | None:
-        """Write the area of applicability, if a path is given."""
-        from ..raster import area_of_applicability, map_applicability
+    def applicability(self, path: str | None, overwrite: bool) -> Applicability | None:
+        """The area of applicability, if a path is given; raises the errors of its output before anything is written."""
+        from ..raster import area_of_applicability
+        from ..raster.output import check_raster_target
 
         if path is None:
             return None
+        check_raster_target(path, overwrite)
         if self.samples is None:
             raise ParameterError(
-                "--applicability compares pixels with training samples, which a model file does not contain. Train "
-                "with --areas or --samples."
+                "--applicability compares pixels with training pixels. Train with --areas or with pixels as --samples."
             )
-        found = area_of_applicability(self.samples, self.groups)
-        return map_applicability(found, image, path, overwrite, progress=None)
+        return area_of_applicability(self.samples, self.groups)
 
     def held_out(self, rule: MapRule) -> HeldOutAccuracy | None:
         """The accuracy on held-out areas; None, with a note, if it cannot be estimated."""

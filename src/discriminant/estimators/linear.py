@@ -347,3 +347,50 @@ class MinimumDistance(MomentClassifier):
         centre = statistics.moments.overall_mean()
         steps = statistics.moments.mean - centre
         self.rule_ = LinearRule(centre, steps, -0.5 * np.einsum("kj,kj->k", steps, steps))
+
+
+@dataclass(eq=False, repr=False)
+class SpectralAngle(MomentClassifier):
+    """The class whose mean has the smallest angle to a row (spectral angle mapper).
+
+    The score of class k is ``x . mu_k / |mu_k|``, the length of x times the cosine of the angle, so a factor such as
+    illumination does not change the class. There are no probabilities. Rows are not centred: columns must have a common
+    zero, such as reflectances.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    means_ : array of shape (K, p)
+    coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
+
+    See Also
+    --------
+    MinimumDistance : The nearest mean.
+
+    References
+    ----------
+    Kruse, F. A. et al. (1993). The spectral image processing system (SIPS). Remote Sensing of Environment 44, 145-163.
+
+    Examples
+    --------
+    >>> model = SpectralAngle().fit([[1.0, 4.0], [2.0, 8.0], [3.0, 2.0]], ["water", "water", "sand"])
+    >>> model.predict([[0.1, 0.4], [30.0, 20.0]])
+    array(['water', 'sand'], dtype='<U5')
+    """
+
+    _: KW_ONLY
+    n_jobs: int | None = None
+
+    def _moments_spec(self) -> MomentsSpec:
+        return MomentsSpec("diagonal")
+
+    def _estimate(self, statistics: ClassStatistics) -> None:
+        means = statistics.moments.mean
+        lengths = np.linalg.norm(means, axis=1, keepdims=True)
+        directions = np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
+        self.rule_ = LinearRule(np.zeros(means.shape[1]), directions, np.zeros(len(means)))

@@ -275,4 +275,25 @@ def fit_all(
     return chosen
 
 
+def fit_moments(model: M, moments: ClassMoments, classes: Array, names: Sequence[str]) -> M:
+    """Fit a model to class moments with structure "class" instead of rows, with the same result.
+
+    ``names`` are the columns. After an error the model is unchanged.
+    """
+    reads = isinstance(model, MomentClassifier) and model._reads_class_moments and model._takes_passes
+    spec = model._moments_spec() if reads else MomentsSpec("class", fourth=True)
+    if spec.folds or spec.fourth:
+        raise ParameterError(
+            f"{type(model).__name__} with these settings needs training rows, not only means and covariances. Use lda, "
+            "qda, maximum-likelihood, minimum-distance, spectral-angle or gaussian-nb with fixed settings."
+        )
+    with all_or_nothing(model):
+        model._forget()
+        model._check_parameters()
+        model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
+        model._accept(classes)
+        model._set_estimates(projected(moments, spec))
+    return model
+
+
 M = TypeVar("M", bound=MomentClassifier)

@@ -34,6 +34,7 @@ MODELS = {
     "lms": "LossClassifier",
     "fisher": "FisherDiscriminant",
     "minimum-distance": "MinimumDistance",
+    "spectral-angle": "SpectralAngle",
 }
 #: Parameters that differ from the defaults of the class.
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -45,7 +46,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 #: Models without a penalty or shrinkage by default, for which one column for each level is redundant.
 UNPENALISED = (
     "lda", "qda", "bayesian-lda", "logistic", "ordinal", "gaussian-nb", "perceptron", "lms", "least-squares",
-    "least-squares-calibrated", "fisher", "minimum-distance",
+    "least-squares-calibrated", "fisher", "minimum-distance", "spectral-angle",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -220,13 +220,9 @@ class _Reader:
         """The factor of a call, or of a power of a call or column."""
         names: dict[str, str] = {}
 
-        def placed(found: re.Match[str]) -> str:
-            name = found["quoted"] or found["name"]
-            word = found["quoted"] is None and (name in WORDS or (name in CONTRASTS and name not in self.columns))
-            if name is None or found["next"] or word:
-                return "**" if found["caret"] else found[0]
-            names[f"_{len(names)}_"] = self._known(name)
-            return f"_{len(names) - 1}_"
+        def column(name: str, is_quoted: bool) -> str | None:
+            word = not is_quoted and (name in WORDS or (name in CONTRASTS and name not in self.columns))
+            return None if word else self._known(name)
 
         def restored(made: Any) -> str:
             written = re.sub(r"\b_\d+_\b", lambda found: names.get(found[0], found[0]), str(made))
@@ -234,7 +230,7 @@ class _Reader:
 
         whole = text.strip()
         try:
-            tree = ast.parse(_IN_CALL.sub(placed, whole), mode="eval").body
+            tree = ast.parse(with_placeholders(whole, names, column), mode="eval").body
             whole = restored(ast.unparse(tree))
             with np.errstate(all="ignore"):
                 found = meaning(tree, names)
@@ -247,6 +243,23 @@ class _Reader:
         except (SyntaxError, ValueError, TypeError, ArithmeticError, MemoryError, RecursionError) as error:
             refuse(f"{shortened(whole, 80)} is invalid: {shortened(restored(error), 200)}.")
         return replace(found, text=whole)
+
+
+def with_placeholders(text: str, names: dict[str, str], column: Callable[[str, bool], str | None]) -> str:
+    """The text with placeholders for columns, which are added to ``names``, as Python.
+
+    ``column`` returns the column of a name, given whether it is quoted by backticks, or None for another word.
+    """
+
+    def placed(found: re.Match[str]) -> str:
+        name = found["quoted"] or found["name"]
+        known = None if name is None or found["next"] else column(name, found["quoted"] is not None)
+        if known is None:
+            return "**" if found["caret"] else found[0]
+        names[f"_{len(names)}_"] = known
+        return f"_{len(names) - 1}_"
+
+    return _IN_CALL.sub(placed, text)
 
 
 def _sum(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from .accuracy import MapAccuracy, MapAssessment, assess_map, map_accuracy
 from .applicability import Applicability, ApplicabilityMap, area_of_applicability, map_applicability
 from .areas import Areas, open_areas
+from .band_math import add_indices
 from .bands import Band, bands_like, refuse_other_bands
 from .change import MapChange, map_change
 from .class_map import ClassMap, Legend, LegendEntry, class_pixels, legend_of_file, make_legend, read_class_map
@@ -22,10 +23,13 @@ from .models import (
     image_model,
     split_by_area,
 )
+from .polygons import MapPolygons, map_polygons
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
+from .signatures import Signatures, fit_signatures, load_signatures, save_signatures
 from .smoothing import Smoothing, sieved
 from .smoothing_choice import SmoothingChoice, choose_smoothing
+from .stac import map_item
 from .stratified import AreaAdjusted, area_adjusted_accuracy
 
 __all__ = [
@@ -50,13 +54,16 @@ __all__ = [
     "MapAssessment",
     "MapChange",
     "MapOptions",
+    "MapPolygons",
     "MapRule",
     "Mask",
     "SampleDesign",
     "SampleOrigin",
     "Samples",
+    "Signatures",
     "Smoothing",
     "SmoothingChoice",
+    "add_indices",
     "allocate",
     "area_adjusted_accuracy",
     "area_groups",
@@ -71,14 +78,18 @@ __all__ = [
     "draw_design",
     "draw_samples",
     "fit_image_model",
+    "fit_signatures",
     "held_out_accuracy",
     "image_model",
     "legend_of_file",
     "load_samples",
+    "load_signatures",
     "make_legend",
     "map_accuracy",
     "map_applicability",
     "map_change",
+    "map_item",
+    "map_polygons",
     "open_areas",
     "open_image",
     "read_class_map",
@@ -86,6 +97,7 @@ __all__ = [
     "refuse_other_bands",
     "sample_size",
     "save_samples",
+    "save_signatures",
     "sieved",
     "split_by_area",
 ]

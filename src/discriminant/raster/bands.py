@@ -44,6 +44,8 @@ class Band:
         The number of bands in the image, including those that are not read.
     scale, offset : float, default=1.0 and 0.0
         The physical value is ``scale * value + offset``, according to the file.
+    expression : str, default=""
+        For a computed band, see `add_indices`: how it is computed.
 
     See Also
     --------
@@ -64,6 +66,7 @@ class Band:
     of: int = 0
     scale: float = 1.0
     offset: float = 0.0
+    expression: str = ""
 
 
 def stored_bands(values: Sequence[dict[str, Any]], source: str) -> tuple[Band, ...]:
@@ -141,9 +144,16 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
         if old.dtype != new.dtype and not (old.dtype[:5] == new.dtype[:5] == "float"):
             words = f"Band {new.name!r} has type {new.dtype}; in the training image: {old.dtype}."
             raise ColumnError(f"{words} Convert the image to that type.")
+        if old.expression != new.expression:
+            words = f"Band {new.name!r} is {_source(new)}; in the training image: {_source(old)}."
+            raise ColumnError(f"{words} Leave out ", Setting("index"), " to compute bands as in the training image.")
         if (old.scale, old.offset) != (new.scale, new.offset):
             words = f"Band {new.name!r} has the scaling {_scaling(new)}; in the training image: {_scaling(old)}."
             raise ColumnError(f"{words} Convert the image to that scaling.")
+
+
+def _source(band: Band) -> str:
+    return f"computed as {band.expression}" if band.expression else "read from the file"
 
 
 def _scaling(band: Band) -> str:
@@ -154,7 +164,8 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
     """The image with the bands that a model was trained on, where they can be identified.
 
     Bands are matched by the names written in the files or, if there are none and both images have the same number of
-    bands, by their numbers. If neither is possible, or the user has chosen the bands, the image is returned unchanged.
+    bands, by their numbers. If neither is possible, or the user has chosen the bands, those of the image are unchanged.
+    Computed bands of the model are added.
 
     Parameters
     ----------
@@ -183,6 +194,17 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
     ...         bands_like([Band("blue", "uint8", True), Band("red", "uint8", True)], image).band_names
     ('blue', 'red')
     """
+    stored, computed = ([band for band in trained if bool(band.expression) == made] for made in (False, True))
+    found = _selected(stored, image)
+    if not computed or any(band.expression for band in image.bands):
+        return found
+    from .band_math import computed_like
+
+    return computed_like(computed, found)
+
+
+def _selected(trained: Sequence[Band], image: Image) -> Image:
+    """The image with the bands of the files that a model was trained on, where they can be identified."""
     if image.chosen or not trained:
         return image
     places = {band.name: band.number for band in image.all_bands if band.named}
@@ -192,7 +214,7 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
         numbers, by = [band.number for band in trained], "band number"
     else:
         return image
-    if numbers == [band.number for band in image.bands]:
+    if any(band.expression for band in image.bands) or numbers == [band.number for band in image.bands]:
         return image
     found = image.take(numbers)
     words = (

@@ -235,7 +235,7 @@ def _map_tags(image: Image, model: Classifier, made_by: MapRule, training: Mappi
     tags: dict[str, Any] = {
         "TIFFTAG_SOFTWARE": f"discriminant {__version__}",
         "IMAGE": ", ".join(Path(path).name for path in image.paths),
-        "BANDS": {band.number: band.name for band in image.bands},
+        "BANDS": {band.expression or band.number: band.name for band in image.bands},
         "MODEL": type(model).__name__,
         "MODEL_SETTINGS": " ".join(repr(model).split()),
     }

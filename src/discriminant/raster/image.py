@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from rasterio.io import DatasetReader
     from rasterio.windows import Window
 
+    from .band_math import ComputedBands
+
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 #: Bands by number or name, in a list or as text with commas: "1,2,4", "1-4", "red,near infrared".
 Bands = str | Sequence[int | str]
@@ -251,9 +253,8 @@ class Image:
         files = [place.file for place in where]
         # Bands are read file by file, and then put into the chosen order.
         self._order = None if files == sorted(files) else np.argsort(np.argsort(files, kind="stable"))
-        self.n_bands, self.band_names = len(self.bands), tuple(band.name for band in self.bands)
-        self.dtypes = tuple(band.dtype for band in self.bands)
-        self.dtype = np.result_type(*map(np.dtype, self.dtypes))
+        self._computed: ComputedBands | None = None
+        self._set_bands(self.bands)
         hidden = self._mask is not None or any(source.has_mask or source.alpha for source in self._sources)
         self.masked = hidden or any(value is not None for value in self.nodata)
         one = datasets[where[0].file]
@@ -261,10 +262,15 @@ class Image:
         self.palette: dict[int, tuple[int, ...]] | None = one.colormap(where[0].index) if coloured else None
         self.findings = (*self._place_findings, *self._alpha_findings())
 
+    def _set_bands(self, bands: tuple[Band, ...]) -> None:
+        self.bands, self.n_bands, self.band_names = bands, len(bands), tuple(band.name for band in bands)
+        self.dtypes = tuple(band.dtype for band in bands)
+        self.dtype = np.result_type(*map(np.dtype, self.dtypes))
+
     def _numbers(self, bands: Bands) -> list[int]:
         """The numbers of bands given by number or name."""
         given = bands.split(",") if isinstance(bands, str) else list(bands)
-        found = [number for one in given for number in self._numbers_of(str(one).strip())]
+        found = [number for one in given for number in self.numbers_of(str(one).strip())]
         if not found:
             raise ColumnError(Setting("bands"), f" is empty. {self._bands_listed}")
         if len(set(found)) < len(found):
@@ -272,8 +278,18 @@ class Image:
             raise ColumnError(Setting("bands"), words)
         return found
 
-    def _numbers_of(self, text: str) -> list[int]:
-        """The band numbers of a name, a number or a range of numbers."""
+    def numbers_of(self, text: str) -> list[int]:
+        """The band numbers of a name, a number or a range of numbers.
+
+        Parameters
+        ----------
+        text : str
+            A name, a number or a range such as "1-3".
+
+        Returns
+        -------
+        list of int
+        """
         named = [band.number for band in self.all_bands if band.name == text]
         if named:
             return named
@@ -306,6 +322,26 @@ class Image:
         """
         made = copy(self)
         made._choose(self._numbers(bands))
+        return made
+
+    def computing(self, computed: ComputedBands) -> Image:
+        """The same image with computed bands after its own; both share the open files.
+
+        Parameters
+        ----------
+        computed : ComputedBands
+            The bands, see `add_indices`.
+
+        Returns
+        -------
+        Image
+            It is closed together with this one.
+        """
+        made, own = copy(self), [band.number for band in self.bands]
+        made._choose([*own, *sorted({band.number for band in computed.sources.values()}.difference(own))])
+        made._computed = replace(computed, read=made.bands, n_kept=len(own))
+        made.chosen, made.findings = self.chosen, self.findings
+        made._set_bands((*self.bands, *computed.bands))
         return made
 
     def _alpha_findings(self) -> list[Finding]:
@@ -342,8 +378,8 @@ class Image:
         for row in (0, height - 1):
             read, seen = (part.reshape(-1, width) for part in self.read(window(0, row, width, 1)))
             for values, valid in ((read, seen[0]), (read[:, ::-1], seen[0, ::-1])):
-                value = values[0, 0].item()
-                filled = (values == value).all(axis=0) & valid
+                value, stored = values[0, 0].item(), values[[not band.expression for band in self.bands]]
+                filled = (stored == value).all(axis=0) & valid
                 n_filled = width if filled.all() else int(np.argmin(filled))
                 if n_filled >= MIN_FILLED_SHARE * width:
                     words = f"An edge of {self.label} is filled with pixels of value {value:g} in every band. If they "
@@ -416,7 +452,8 @@ class Image:
         valid = np.all([valid for _, valid in read], axis=0)
         if self._mask is not None:
             valid &= ~self._mask.read(window, shape)
-        return array if self._order is None else array[self._order], valid
+        array = array if self._order is None else array[self._order]
+        return (array, valid) if self._computed is None else self._computed.added(array, valid)
 
     def masked_pixels(self, window: Window) -> int:
         """The number of pixels of a window that the given mask leaves out.

@@ -39,7 +39,9 @@ from .smoothing import WHOLE, Smoothing
 Scorer = Callable[[Array, Array], Array]
 
 #: Names of models for images: regularised discriminant analysis, maximum likelihood, and models of the registry.
-NAMES: Final = ("auto", "maximum-likelihood", "qda", "lda", "minimum-distance", "logistic", "gaussian-nb", "svm")
+NAMES: Final = (
+    "auto", "maximum-likelihood", "qda", "lda", "minimum-distance", "spectral-angle", "logistic", "gaussian-nb", "svm",
+)  # fmt: skip
 _WITH_PRIORS: Final = ("auto", "maximum-likelihood", "qda", "lda", "gaussian-nb")
 #: Models with equal priors, by their name in the registry.
 _REGISTERED: Final = {"auto": "rda", "maximum-likelihood": "qda"}
@@ -61,6 +63,7 @@ def image_model(name: str, classes: Sequence[Hashable], priors: Mapping[Any, flo
         `fit_image_model` selects on held-out areas, and equal priors. ``maximum-likelihood``: normal classes with a
         covariance each and equal priors; with ``priors``, maximum a posteriori (MAP). ``qda``: the same with the shares
         of the samples as priors. ``lda``: one covariance for all classes. ``minimum-distance``: the nearest class mean.
+        ``spectral-angle``: the class mean with the smallest angle, whatever the illumination.
         ``gaussian-nb``: naive Bayes, bands independent within classes. ``logistic``: logistic regression. ``svm``:
         support vector machine.
     classes : list

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from scipy.special import ndtri
 
 from ..arrays import Array, ArrayLike, PerClass
 from ..data import check_choice
@@ -70,7 +71,7 @@ class AreaAdjusted(Result):
     Standard errors are those of Olofsson et al.; if all sampled pixels of a stratum agree, they are 0 whatever the
     sample size. Intervals do not use them: every measure is a function of shares within strata, which were sampled
     independently. Each share is moved to the limits of its Wilson interval, and the squared changes are added (Zou et
-    al. 2009).
+    al. 2009). The usual Wald intervals, such as +- 1.96 standard errors, are also reported for comparison with others.
 
     References
     ----------
@@ -187,6 +188,29 @@ class AreaAdjusted(Result):
         return [list(cells) for cells in zip(*columns, on_map, strict=True)]
 
     @property
+    def wald_factor(self) -> float:
+        """The number of standard errors in half of a Wald interval, 1.96 for 95 %."""
+        return float(ndtri(0.5 + self.level / 2))
+
+    @property
+    def written_wald(self) -> list[list[str]]:
+        """Half the usual Wald interval of each measure as text, a row for each class.
+
+        It is undefined where all sampled pixels agree: the standard error is then 0 whatever the sample size.
+        """
+        decimals, z = max(1, 4 - math.floor(math.log10(self.total_area))), self.wald_factor
+        return [
+            [_half_width(z * se, 100, 1, " %") for se in errors[:-1]] + [_half_width(z * errors[-1], 1, decimals)]
+            for errors in zip(*(getattr(self, f"{measure}_se") for measure in _CLASS_MEASURES), strict=True)
+        ]
+
+    @property
+    def wald_sentence(self) -> str:
+        """What the Wald intervals are, and that of the overall accuracy."""
+        overall = _half_width(self.wald_factor * self.overall_accuracy_se, 100, 1, " %")
+        return f"±: usual Wald intervals ({self.wald_factor:.2f} standard errors); overall accuracy: {overall}."
+
+    @property
     def written_overall(self) -> str:
         """The overall accuracy with its interval."""
         low, high = self.interval("overall_accuracy")
@@ -203,6 +227,7 @@ class AreaAdjusted(Result):
             low, high = self._intervals[measure]
             found |= {measure: getattr(self, measure), f"{measure}_se": getattr(self, f"{measure}_se")}
             found |= {f"{measure}_low": low, f"{measure}_high": high}
+            found[f"{measure}_wald"] = self.wald_factor * getattr(self, f"{measure}_se")
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -216,6 +241,7 @@ class AreaAdjusted(Result):
         values = {**super().to_dict(), "rows": "map", "columns": "reference", "notes": list(self.notes)}
         low, high = self.interval("overall_accuracy")
         values |= {"overall_accuracy_low": low, "overall_accuracy_high": high}
+        values["overall_accuracy_wald"] = self.wald_factor * self.overall_accuracy_se
         by_class = {name: dict(zip(self.classes, values, strict=True)) for name, values in self._by_class.items()}
         return jsonable({**values, **by_class, "map_areas": dict(zip(self.strata, self.map_areas, strict=True))})
 
@@ -226,13 +252,15 @@ class AreaAdjusted(Result):
         )
         head = f"Area-adjusted estimates from a sample stratified by map class, {100 * self.level:g} % intervals"
         accuracies = [["class", "user's accuracy", "producer's accuracy", "specificity"]]
-        areas = [["class", "area", "area on the map"]]
-        for name, cells in zip(names, written, strict=True):
+        areas = [["class", "area", "area on the map", "± area", "± user's", "± producer's"]]
+        for name, cells, halves in zip(names, written, self.written_wald, strict=False):
             accuracies.append([name, *cells[:3]])
-            areas.append([name, *cells[3:]])
+            areas.append([name, *cells[3:], halves[3], *halves[:2]])
         more = [f"... and {len(self.classes) - len(names)} more classes"] if len(self.classes) > len(names) else []
         overall = f"overall accuracy {self.written_overall}"
-        return "\n".join([head, *aligned(accuracies), *more, overall, "", *aligned(areas), *more, *self.notes])
+        return "\n".join(
+            [head, *aligned(accuracies), *more, overall, "", *aligned(areas), *more, self.wald_sentence, *self.notes]
+        )
 
 
 def area_adjusted_accuracy(
@@ -285,11 +313,12 @@ def area_adjusted_accuracy(
     stable non-forest  96.3 % (93.7 to 97.9)  96.2 % (93.9 to 97.6)  93.3 % (89.0 to 96.0)
     overall accuracy 94.7 % (92.3 to 96.1)
     <BLANKLINE>
-    class                                            area  area on the map
-    deforestation         21,157.8 (17,217.0 to 33,417.5)         18,000.0
-    forest gain            11,686.2 (9,401.0 to 22,292.3)         13,500.0
-    stable forest      285,769.9 (269,447.6 to 302,412.8)        288,000.0
-    stable non-forest  581,386.2 (563,846.2 to 598,227.9)        580,500.0
+    class                                            area  area on the map    ± area  ± user's  ± producer's
+    deforestation         21,157.8 (17,217.0 to 33,417.5)         18,000.0   6,157.5     7.4 %        21.3 %
+    forest gain            11,686.2 (9,401.0 to 22,292.3)         13,500.0   3,755.8    10.1 %        25.4 %
+    stable forest      285,769.9 (269,447.6 to 302,412.8)        288,000.0  15,509.6     4.0 %         3.4 %
+    stable non-forest  581,386.2 (563,846.2 to 598,227.9)        580,500.0  16,281.4     2.1 %         1.8 %
+    ±: usual Wald intervals (1.96 standard errors); overall accuracy: 1.8 %.
     """
     table = _table(confusion, classes)
     areas = _areas(map_areas, table.truth)
@@ -429,6 +458,10 @@ def _combined(value: Callable[[Array], Array], shares: Array, low: Array, high: 
 def _with_interval(value: float, low: float, high: float, decimals: int = 1, unit: str = "") -> str:
     limits = f"{low:,.{decimals}f} to {high:,.{decimals}f}"
     return NOTHING if np.isnan(value) else f"{value:,.{decimals}f}{unit} ({limits})"
+
+
+def _half_width(value: float, unit: float, decimals: int, name: str = "") -> str:
+    return f"{unit * value:,.{decimals}f}{name}" if value > 0 else NOTHING
 
 
 def _percent_with_interval(share: float, low: float, high: float) -> str:

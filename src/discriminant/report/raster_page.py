@@ -244,6 +244,7 @@ def samples_blocks(
     return [
         table_block("Table of samples", head, rows, style="bands"),
         Block("remark", "Mean ± standard deviation of each class in each band."),
+        *(Block("remark", f"{band.name} = {band.expression}") for band in samples.bands if band.expression),
         *([Block("findings", samples.findings)] if samples.findings else []),
         drawing("plot-signatures", figures.signatures, samples, colours=colours),
         drawing("plot-histograms", figures.histograms, samples, colours=colours),
@@ -345,6 +346,7 @@ def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:
     written = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
     accuracies = ["Class", "User's accuracy", "Producer's accuracy", "Specificity"], [cells[:4] for cells in written]
     areas = ["Class", area, "Area on the map"], [[cells[0], *cells[4:]] for cells in written]
+    wald = [[str(label), *cells] for label, cells in zip(found.classes, found.written_wald, strict=True)]
     method = (
         f"Estimated from a sample stratified by map class, weighted by the area of each class on the map, with "
         f"{100 * found.level:g} % confidence intervals."
@@ -354,6 +356,8 @@ def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:
         table_block("Table of adjusted accuracies", *accuracies),
         table_block("Table of adjusted areas", *areas),
         Block("remark", method),
+        table_block("Table of Wald intervals", ["Class", *(f"± {name}" for name in (*accuracies[0][1:], area))], wald),
+        Block("remark", f"{found.wald_sentence} They are too narrow for small samples and rare errors."),
         drawing("plot-areas", figures.area_estimates, found, unit=unit),
         *(Block("remark", note) for note in found.notes),
     ]

@@ -389,7 +389,7 @@ _ESTIMATORS = (
     "MinimumDistance", "Perceptron", "SupportVectorClassifier", "OneVsOne", "OneVsRest", "OutputCode",
     "DecisionClassifier", "LinearClassifier", "RegularizedDiscriminantAnalysis",
     "BayesianLinearDiscriminantAnalysis", "LossClassifier", "OrdinalLogisticRegression",
-    "PredictionSets",
+    "PredictionSets", "SpectralAngle",
 )  # fmt: skip
 _RECORDS = {
     "basis": ("Basis", "Piecewise"),
