@@ -348,9 +348,14 @@ class ExpandedRule:
         return replace(self, rule=self.rule.expand_classes(present))
 
     def scores(self, block: RowBlock) -> Array:
-        rows, step = dense_rows(block), max(CACHED_VALUES // self.basis.n_outputs, 1)
+        basis, step = self.basis, max(CACHED_VALUES // self.basis.n_outputs, 1)
+        if is_sparse(block):  # of thousands of columns few are used
+            places = np.zeros(basis.n_columns, dtype=np.int64)
+            places[basis.used] = np.arange(len(basis.used))
+            block, basis = block[:, basis.used], basis.renumbered(places, len(basis.used))
+        rows = dense_rows(block)
         parts = [rows[start : start + step] for start in range(0, max(len(rows), 1), step)]
-        return np.vstack([self.rule.scores(self.basis.expand(part)) for part in parts])
+        return np.vstack([self.rule.scores(basis.expand(part)) for part in parts])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from ..arrays import Array, MatrixLike
 from ..data import (
     AnyRows,
     LabelledRows,
-    SparseRows,
     TrainingData,
     as_frame,
     check_choice,
@@ -33,7 +32,7 @@ from ..results import Result, aligned, decimal, listed
 from ..rules import LinearRule, PoolRule
 from ..tables.encoder import TableEncoder
 from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
-from .families import FAMILIES, FOR_SPARSE, LINEAR
+from .families import FAMILIES, LINEAR, family_rule
 from .tuning import Training
 
 # Settings and weights are chosen on a subsample of at most this many rows, at least MIN_CLASS_ROWS of every class.
@@ -352,10 +351,8 @@ class AutoClassifier(PosteriorClassifier):
             names.remove("ordinal")  # two classes are those of ridge
         for name in names:
             try:
-                if isinstance(training.data.rows, SparseRows) and name not in FOR_SPARSE:
-                    raise DegenerateDataError("sparse rows.")
                 best = min((member.loss for member in members.values()), default=np.inf)
-                members[name] = FAMILIES[name](replace(training, best_loss=best))
+                members[name] = family_rule(name, replace(training, best_loss=best))
             except DegenerateDataError as error:
                 self.left_out_[name] = str(error)
         if not members:

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..results import several
 from .levels import REFERENCE_PLACE, LevelPlaces
 from .notation import PLAIN, Notation, iso_day
+from .words import word_weights
 
 MISSING = "(missing)"
 OTHER = "(other)"
@@ -40,7 +41,7 @@ class Column:
     mean : float or None
         The mean of a number, or the share of true values; missing values are imputed with it.
     levels : tuple of str
-        The levels of a category, sorted.
+        The levels of a category, or the words and word pairs of a text, sorted.
     reference : str or None
         The most frequent level; ``(other)`` if no level is frequent enough.
     pooled : int
@@ -59,6 +60,8 @@ class Column:
         level.
     coding : {"reference", "full"}
         Which levels have a coded column: all but the reference, or all.
+    word_weights : tuple of float
+        The inverse document frequencies of the words of a text.
     """
 
     name: str
@@ -75,6 +78,12 @@ class Column:
     notation: Notation = PLAIN
     shares: tuple[float, ...] = ()
     coding: Coding = "reference"
+    word_weights: tuple[float, ...] = ()
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether its values are numbers: neither levels nor words."""
+        return self.kind not in ("category", "text")
 
     @property
     def distinct_levels(self) -> tuple[str, ...]:
@@ -94,10 +103,16 @@ class Column:
     def check_shares(self) -> None:
         """Raise an `InputError` unless there is one share per coded level."""
         is_valid = all(isinstance(share, int | float) and 0 <= share <= 1 for share in self.shares)
-        if not is_valid or len(self.shares) != len(self.coded_levels):
+        if not is_valid or len(self.shares) != len(self.coded_levels) * (self.kind != "text"):
             raise InputError(
                 f"The shares of column {self.name!r} are invalid. Expected a number from 0 to 1 for each coded level: "
                 "create the schema again."
+            )
+        are_weights = all(0 <= weight < np.inf for weight in self.word_weights)
+        if not are_weights or len(self.word_weights) != len(self.levels) * (self.kind == "text"):
+            raise InputError(
+                f"The weights of the words of column {self.name!r} are invalid. Expected a number of at least 0 for "
+                "each word: create the schema again."
             )
 
     @property
@@ -145,11 +160,14 @@ class Column:
         """The names of the coded columns."""
         if self.dropped is not None:
             return ()
-        own = tuple(f"{self.name}={level}" for level in self.coded_levels) if self.kind == "category" else (self.name,)
+        own: tuple[str, ...] = (self.name,)
+        if not self.has_numbers:
+            sign = "=" if self.kind == "category" else ": "
+            own = tuple(f"{self.name}{sign}{level}" for level in self.coded_levels)
         return own + ((f"{self.name}={MISSING}",) if self.missing_column else ())
 
     def code(self, value: float | str | None) -> Array:
-        """The coded columns of a number or of a level; None is a missing value.
+        """The coded columns of a number, of a level or of a text; None is a missing value.
 
         >>> Column("colour", "category", levels=("blue", "red"), reference="red").code("blue")
         array([1.])
@@ -159,12 +177,16 @@ class Column:
         is_missing = value is None
         if self.kind == "category":
             own = [float(level == value) for level in self.coded_levels]
+        elif self.kind == "text":
+            own = word_weights(["" if value is None else str(value)], self).toarray()[0].tolist()
         else:
             own = [float((self.mean or 0.0) if value is None else value)]
         return np.array(own + [float(is_missing)] * self.missing_column)
 
     def value(self, coded: Array) -> float | str | None:
         """The number or level of coded columns; a pooled level gives the reference, a missing value None.
+
+        Of a text, its words, those with the largest weights first.
 
         >>> Column("colour", "category", levels=("blue", "red"), reference="red").value([0.0])
         'red'
@@ -173,6 +195,9 @@ class Column:
         """
         if self.missing_column and coded[-1] == 1:
             return None
+        if self.kind == "text":
+            words = [(-weight, word) for word, weight in zip(self.levels, coded, strict=False) if weight]
+            return " ".join(word for _, word in sorted(words) if " " not in word)
         if self.kind != "category":
             return int(coded[0]) if self.kind == "boolean" else float(coded[0])
         return next((level for level, code in zip(self.coded_levels, coded, strict=False) if code == 1), self.reference)
@@ -180,7 +205,7 @@ class Column:
     @property
     def is_indicator(self) -> tuple[bool, ...]:
         """For each coded column, whether it is an indicator of a level or of missing values."""
-        return tuple(self.kind == "category" or place > 0 for place in range(len(self.outputs)))
+        return tuple(not self.has_numbers or place > 0 for place in range(len(self.outputs)))
 
     @property
     def redundant(self) -> tuple[bool, ...]:
@@ -198,7 +223,9 @@ class Column:
             return f"dropped ({self.dropped})"
         date = "time of day, in hours" if self.notation.date == "time" else "date, in days since 1970-01-01"
         kind = {"boolean": "Boolean (0 or 1)", "date": date}.get(self.kind, "number")
-        if self.kind == "category" and not self.levels:
+        if self.kind == "text":
+            kind = f"text with {several(len(self.levels), 'word or word pair', 'words and word pairs')}"
+        elif self.kind == "category" and not self.levels:
             kind = f"category with {self.pooled:,} rare levels, pooled as {OTHER}"
         elif self.kind == "category":
             levels = several(len(self.levels), "level")
@@ -225,5 +252,5 @@ class Column:
         """How missing values are coded, in words."""
         if self.kind == "category":
             return "a level of their own" if self.missing_column else f"coded as {self.reference!r}"
-        imputed = f"imputed with the mean {self.shown(self.mean)}"
+        imputed = "coded without words" if self.kind == "text" else f"imputed with the mean {self.shown(self.mean)}"
         return imputed + " and marked by an indicator" * self.missing_column

@@ -45,7 +45,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     drop : list of str, optional
         Columns to drop.
     types : dict, optional
-        Types of columns: ``"number"``, ``"category"`` or ``"boolean"``.
+        Types of columns: ``"number"``, ``"category"``, ``"boolean"`` or ``"text"``.
     max_levels : int, default=50
         Levels of a category that are coded, the most frequent ones; the others are pooled as ``(other)``.
     rare : int, default=5

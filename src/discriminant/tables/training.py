@@ -125,9 +125,9 @@ def read_training(
     drop : list of str, default=()
         Columns to drop.
     types : dict, optional
-        Types of columns that should not be inferred: ``"number"``, ``"category"``, ``"boolean"``, ``"date"``, or
-        ``"date-dmy"`` and ``"date-mdy"`` for dates with the day or the month first. In a declared column no number is a
-        missing-value code, and no level another spelling.
+        Types of columns that should not be inferred: ``"number"``, ``"category"``, ``"boolean"``, ``"date"``,
+        ``"date-dmy"`` and ``"date-mdy"`` for dates with the day or the month first, or ``"text"`` for words. In
+        a declared column no number is a missing-value code, and no level another spelling.
     weights, groups : str, optional
         Columns of row weights, and of groups of dependent rows for validation.
     time : str, optional

@@ -130,6 +130,10 @@ def of_schema(schema: Schema | Mapping[str, Any]) -> tuple[list[RawColumn], list
     known = schema if isinstance(schema, Schema) else Schema.from_dict(schema)
     if known.width is not None:
         return _numbers(known.names)
+    if texts := [column.name for column in known.used if column.kind == "text"]:
+        raise ParameterError(
+            f"{quoted(texts)}: text columns cannot be exported. Predict with the model file, or fit without them."
+        )
     raw = [_raw_column(column, known) for column in known.used]
     return raw, [made for column in known.used for made in _inputs(column, known)]
 
