@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import factorial
 from typing import Any
 
@@ -143,16 +142,6 @@ class Basis:
         require(self.columns.ndim == 1 and self.outputs.ndim == 2 and self.outputs.shape[1] > 0, self, "shapes")
         if self.contrasts is not None:
             require(check_shapes(self, contrasts="po")["p"] == len(self.outputs), self, "contrasts")
-
-    def renumbered(self, places: Array, n_columns: int) -> Basis:
-        """The basis of rows with ``n_columns`` columns, in which column j has the place ``places[j]``."""
-        functions = [replace(function, column=int(places[function.column])) for function in self.functions]
-        return replace(self, n_columns=n_columns, columns=places[self.columns], functions=functions)
-
-    @cached_property
-    def used(self) -> Array:
-        """The columns on which the outputs depend."""
-        return np.union1d(self.columns, [function.column for function in self.functions]).astype(np.int64)
 
     def expand(self, block: RowBlock) -> Array:
         """The outputs for a block of rows."""

@@ -14,8 +14,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from discriminant import AutoClassifier, LogisticRegressionCV, TableEncoder, open_dataset, read_training
 from discriminant.data import as_rows
 from discriminant.errors import InputError, ParameterError
+from discriminant.estimators.dense_columns import dense_columns
 from discriminant.estimators.explanations import contributions, word_effects
-from discriminant.estimators.families import dense_columns
 from discriminant.storage.export import export
 from discriminant.tables import Schema
 from discriminant.tables.words import LENGTH, MIN_WORD_ROWS
@@ -125,18 +125,16 @@ def test_streamed_tables_have_the_same_words(table, training, tmp_path):
 
 
 def test_the_words_improve_the_pool(training, model):
-    """Families without sparse rows have the other columns, and their rules the places of all."""
+    """Families without sparse rows have the other columns and the effects of the words."""
     places = dense_columns(training.rows)
     assert not {training.schema.names[place] for place in places} & training.schema.words
     dense = training.X[:, places].toarray()
     marks = training.rows.is_indicator[places], training.rows.redundant[places]
     plain = AutoClassifier(["ridge", "naive-bayes", "splines"]).fit(as_rows(dense, None, *marks), training.y)
     assert model.loss_ < 0.6 * plain.loss_
-    for own, other in zip(model.members_[1:3], plain.members_[1:3], strict=True):
+    for own, other in zip(model.members_[:3], plain.members_[:3], strict=True):
         assert own.name == other.name
-        assert own.loss == pytest.approx(other.loss)
-    for own, other in zip(model.rule_.rules[1:3], plain.rule_.rules[1:3], strict=True):
-        assert_allclose(own.scores(training.X), other.scores(dense))
+        assert own.loss < 0.8 * other.loss
 
 
 def test_contributions_by_words_add_up(training):

@@ -270,7 +270,7 @@ def reference_levels(model: BaseEstimator, schema: Schema | None = None) -> dict
     return {
         column.name: str(column.reference)
         for column in columns
-        if column.kind == "category" and column.reference is not None and column.coding != "full"
+        if column.kind == "category" and column.reference is not None and column.coding == "reference"
     }
 
 

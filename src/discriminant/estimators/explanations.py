@@ -131,8 +131,9 @@ def contributions(
         )
     own = own if schema is None else _with_words(schema, own, x)
     sources = list(dict.fromkeys(own.tolist()))
-    kinds = {} if schema is None or schema.width is not None else {each.name: each.kind for each in schema.used}
-    changed = [_averaged(x, at_means, own == name, kinds.get(name) == "category") for name in sources]
+    few = [] if schema is None or schema.width is not None else [each for each in schema.used if not each.is_sparse]
+    categories = {each.name for each in few if each.kind == "category"}
+    changed = [_averaged(x, at_means, own == name, name in categories) for name in sources]
     every = [x[None], at_means[None], *(rows for rows, _ in changed)]
     stacked = sp.vstack([sp.csr_matrix(rows) for rows in every], "csr") if sp.issparse(row) else np.vstack(every)
     scores = _class_scores(model, stacked, names)

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..arrays import Array
 from ..basis import Basis, b_splines, clipped
-from ..data import SparseRows, as_rows
+from ..data import as_rows
 from ..engine import parallel_map
 from ..errors import DegenerateDataError
 from ..folds import TunedRule
-from ..objective import ElasticNet
-from ..rules import ExpandedRule, LinearRule, log_softmax
+from ..objective import ElasticNet, Objective
+from ..rules import ExpandedRule, log_softmax
 from ..solvers.choice import named_solver
 from ..solvers.columns import Columns
 from ..solvers.coordinate import alpha_grid, regularisation_path
@@ -36,8 +36,6 @@ MAX_PRODUCT_COLUMNS: Final = 40
 # Maximum number of spline values, and of columns whose covariance is decomposed in every split.
 MAX_SPLINE_VALUES: Final = 5e7
 MAX_COVARIANCE_COLUMNS: Final = 1_500
-# Of sparse rows, columns with at least this share of nonzero values are dense: at most 100 levels of a category.
-MIN_DENSE_SHARE: Final = 0.01
 LASSO_TOL: Final = 1e-3
 N_LASSO_STRENGTHS: Final = 15
 # With more parameters x rows x fits, every second strength is skipped.
@@ -48,16 +46,22 @@ MIN_STOPPED_WORK: Final = 1e6
 MAX_LOSS_RATIO: Final = 1.25
 
 
+def ridge_choice(training: Training) -> tuple[Objective, RidgeChoice]:
+    """The objective of a ridge on the columns, and its fits at the best strength."""
+    objective = logistic_objective(training.data, 0.0, training.n_jobs)
+    alphas = strengths(objective, None, None)
+    if objective.n_parameters * training.data.n_rows * training.held.n_splits > MAX_DENSE_PATH_WORK:
+        alphas = alphas[::2]
+    return objective, RidgeChoice.among(objective, training.held, alphas, FOLD_TOL, 2)
+
+
 def ridge_rule(training: Training, basis: Basis | None = None) -> TunedRule:
     """Ridge logistic regression, of the functions of a basis if it is given."""
     data = training.data
     if basis is not None:
         data = replace(data, rows=as_rows(basis.expand(training.values), is_indicator=indicators(data.rows, basis)))
-    objective = logistic_objective(data, 0.0, training.n_jobs)
-    alphas = strengths(objective, None, None)
-    if objective.n_parameters * data.n_rows * training.held.n_splits > MAX_DENSE_PATH_WORK:
-        alphas = alphas[::2]
-    found = RidgeChoice.among(objective, training.held, alphas, FOLD_TOL, 2)
+    known = training.ridge if basis is None else None
+    objective, found = known or ridge_choice(replace(training, data=data))
     alpha, theta = found.best.alpha, found.best.theta[-1]
     if training.whole is not training.data:
         rows = training.whole.rows
@@ -70,39 +74,6 @@ def ridge_rule(training: Training, basis: Basis | None = None) -> TunedRule:
     scores = found.best.scores if len(data.classes) > 2 else found.best.scores * [0.0, 1.0]
     posteriors = log_softmax(scores)
     return TunedRule(rule, {"alpha": alpha}, training.loss(posteriors), posteriors)
-
-
-def dense_columns(rows: SparseRows) -> Array:
-    """The columns of sparse rows that are numbers, or indicators of frequent levels; none if this is not known."""
-    if rows.is_indicator is None:
-        return np.arange(0)
-    n_nonzero = rows.values.getnnz(axis=0)
-    n_ones = np.bincount(rows.values.indices, rows.values.data == 1, rows.n_columns)  # words have other weights
-    is_frequent = (n_ones == n_nonzero) & (n_nonzero >= MIN_DENSE_SHARE * rows.n_rows)
-    return np.flatnonzero(~rows.is_indicator | is_frequent)
-
-
-def family_rule(name: str, training: Training) -> TunedRule:
-    """A family of models, tuned. Those that need dense rows have only the dense columns of sparse ones."""
-    rows = training.data.rows
-    if name in FOR_SPARSE or not isinstance(rows, SparseRows):
-        return FAMILIES[name](training)
-    columns = dense_columns(rows)
-    if not len(columns):
-        raise DegenerateDataError("sparse rows.")
-    found = FAMILIES[name](training.of_columns(columns))
-    return replace(found, rule=_with_columns(found.rule, columns, rows.n_columns))
-
-
-def _with_columns(rule: Any, places: Array, n_columns: int) -> LinearRule | ExpandedRule:
-    """The rule of some columns for rows with all columns."""
-    if isinstance(rule, LinearRule):
-        centre, coef = np.zeros(n_columns), np.zeros((len(rule.coef), n_columns))
-        centre[places], coef[:, places] = rule.centre, rule.coef
-        return LinearRule(centre, coef, rule.constants)
-    if isinstance(rule, ExpandedRule):
-        return replace(rule, basis=rule.basis.renumbered(places, n_columns))
-    return ExpandedRule(Basis(n_columns, places, [], np.arange(len(places))[:, None]), rule)
 
 
 def lasso_rule(training: Training) -> TunedRule:

@@ -10,11 +10,12 @@ import numpy as np
 
 from ..arrays import Array
 from ..basis import Basis
-from ..data import LabelledRows, Rows, as_rows, dense_rows
+from ..data import LabelledRows, Rows, dense_rows
 from ..folds import HeldOut
 from ..losses import log_loss
 from ..objective import ElasticNet, Objective, column_units
 from ..rules import LinearRule
+from ..solvers.ridge_cv import RidgeChoice
 
 # Tolerances of the fits of folds: strengths differ by far more.
 FOLD_TOL: Final = 1e-5
@@ -30,11 +31,7 @@ class Training:
     n_jobs: int | None
     order: Array | None = None  #: the codes of the classes from the lowest to the highest
     best_loss: float = np.inf  #: the smallest held-out log-loss of the families that were fitted before
-
-    def of_columns(self, columns: Array) -> Training:
-        """The same rows with some columns of sparse rows, dense."""
-        data = _of_columns(self.data, columns)
-        return replace(self, data=data, whole=data if self.whole is self.data else _of_columns(self.whole, columns))
+    ridge: tuple[Objective, RidgeChoice] | None = None  #: the ridge on the columns, if it is known
 
     @cached_property
     def values(self) -> Array:
@@ -54,13 +51,6 @@ class Training:
     def loss(self, log_posteriors: Array) -> float:
         """The mean log-loss of these pairs."""
         return float(-np.average(log_posteriors[np.arange(len(self.codes)), self.codes], weights=self.weight))
-
-
-def _of_columns(data: LabelledRows, columns: Array) -> LabelledRows:
-    values, rows = data.rows.block(0, data.n_rows)[:, columns], data.rows
-    names = None if rows.names is None else [rows.names[column] for column in columns]
-    marks = (None if own is None else own[columns] for own in (rows.is_indicator, rows.redundant))
-    return replace(data, rows=as_rows(dense_rows(values), names, *marks))
 
 
 class ExpandedRows(Rows):

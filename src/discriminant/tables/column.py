@@ -23,7 +23,9 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,14}")
 Kind = Literal["number", "date", "category", "boolean", "text", "empty"]
 Policy = Literal["indicator", "drop", "refuse"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
-Coding = Literal["reference", "full"]
+#: Which levels of a category have a coded column: all but the reference; all frequent ones; or every level, as sparse
+#: columns if there are many.
+Coding = Literal["reference", "full", "sparse"]
 CODINGS: tuple[Coding, ...] = get_args(Coding)
 
 
@@ -58,8 +60,8 @@ class Column:
     shares : tuple of float
         The weighted share of each level with a coded column among the training rows with a level: the code of an unseen
         level.
-    coding : {"reference", "full"}
-        Which levels have a coded column: all but the reference, or all.
+    coding : {"reference", "full", "sparse"}
+        Which levels have a coded column: all but the reference, all, or all of very many.
     word_weights : tuple of float
         The inverse document frequencies of the words of a text.
     """
@@ -86,6 +88,11 @@ class Column:
         return self.kind not in ("category", "text")
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether nearly all of its coded columns are 0 in every row: words, or the levels of a category with many."""
+        return self.dropped is None and (self.kind == "text" or self.coding == "sparse")
+
+    @property
     def distinct_levels(self) -> tuple[str, ...]:
         """The levels that are distinguished, with ``(other)``."""
         return self.levels + ((OTHER,) if self.pooled and OTHER not in self.levels else ())
@@ -93,7 +100,7 @@ class Column:
     @cached_property
     def coded_levels(self) -> tuple[str, ...]:
         """The levels with a coded column, in order."""
-        return tuple(level for level in self.distinct_levels if self.coding == "full" or level != self.reference)
+        return tuple(level for level in self.distinct_levels if self.coding != "reference" or level != self.reference)
 
     @property
     def knows_levels(self) -> bool:
@@ -118,11 +125,15 @@ class Column:
     @property
     def with_unseen_as_reference(self) -> Column:
         """The column with unseen levels coded as the most frequent level, not as the average."""
+        if self.is_sparse:
+            return self
         return replace(self, shares=tuple(float(level == self.reference) for level in self.coded_levels))
 
     @property
     def unseen_as(self) -> str:
         """How an unseen level is coded, in words."""
+        if self.is_sparse:
+            return "the mean of the levels"
         is_level = self.shares == self.with_unseen_as_reference.shares
         level = "the reference level" if self.reference is None else f"the most frequent level, {self.reference!r}"
         return level if is_level else "the average of the levels"
@@ -230,7 +241,9 @@ class Column:
         elif self.kind == "category":
             levels = several(len(self.levels), "level")
             rare = f" and {several(self.pooled, 'rare level')}, pooled as {OTHER}" if self.pooled else ""
-            coded = "one column per level" if self.coding == "full" else f"reference level {self.reference!r}"
+            coded = "one column per level"
+            if self.coding == "reference":
+                coded = f"reference level {self.reference!r}"
             kind = f"category with {levels}{rare}, {coded}"
         return "; ".join(filter(None, (kind, self.missing_treatment)))
 
@@ -251,6 +264,7 @@ class Column:
     def imputation(self) -> str:
         """How missing values are coded, in words."""
         if self.kind == "category":
-            return "a level of their own" if self.missing_column else f"coded as {self.reference!r}"
+            coded = "the mean of the levels" if self.is_sparse else repr(self.reference)
+            return "a level of their own" if self.missing_column else f"coded as {coded}"
         imputed = "coded without words" if self.kind == "text" else f"imputed with the mean {self.shown(self.mean)}"
         return imputed + " and marked by an indicator" * self.missing_column

@@ -50,9 +50,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Levels of a category that are coded, the most frequent ones; the others are pooled as ``(other)``.
     rare : int, default=5
         Least number of rows of what is coded, see `read_training`; 1 codes everything.
-    coding : {"reference", "full"}, default="reference"
-        Which levels have a coded column: all but the most frequent, for models without a penalty; or all, for models
-        with a penalty.
+    coding : {"reference", "full", "sparse"}, default="reference"
+        Which levels have a coded column: all but the most frequent, for models without a penalty; all, for models with
+        a penalty; or also those beyond ``max_levels``, as a sparse matrix (`read_training`).
 
     Attributes
     ----------

@@ -45,6 +45,10 @@ MAX_CODE: Final = 1_000_000
 MIN_ROWS_PER_CODE: Final = 5
 #: Levels with at least one row in this many are never rare.
 MAX_ROWS_PER_FREQUENT: Final = 20
+#: If there are more than ``max_levels``: the number of levels with sparse columns, the most frequent ones, and their least
+#: number of rows. The effect of a level of one row does not help to predict another.
+MAX_SPARSE_LEVELS: Final = 10_000
+MIN_SPARSE_ROWS: Final = 2
 #: Rare levels of a column that are stored by name.
 MAX_RARE_LEVELS: Final = 10_000
 #: Orders of dates by declared type.
@@ -315,6 +319,8 @@ class ColumnLearner:
         if not is_declared and is_group:
             return self._group_identifier(replace(column, kind="text"), n_distinct, "category")
         column = self._with_levels(column, counts, levels)
+        if column.coding == "sparse":
+            return replace(column, shares=(0.0,) * len(column.coded_levels))
         by_place: Counter[int] = Counter()
         if levels.unlisted:
             unlisted = levels.unlisted_weight if weights else levels.unlisted_rows
@@ -345,6 +351,11 @@ class ColumnLearner:
         that missing values are compared with.
         """
         by_size = sorted(counts, key=lambda level: (-counts[level], level))
+        if self.options.coding == "sparse" and len(by_size) > self.options.max_levels:
+            kept = [level for level in by_size[:MAX_SPARSE_LEVELS] if counts[level] >= MIN_SPARSE_ROWS]
+            if len(kept) > self.options.max_levels:
+                rare = tuple(by_size[len(kept) : MAX_RARE_LEVELS])
+                return replace(column, levels=tuple(sorted(kept)), reference=OTHER, rare_levels=rare, coding="sparse")
         kept = [level for level in by_size[: self.options.max_levels] if counts[level] >= self._min_rows]
         reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
         n_rest, n_rows = len(rest) + levels.unlisted, sum(counts[level] for level in rest) + levels.unlisted_rows
@@ -358,7 +369,7 @@ class ColumnLearner:
             reference=reference,
             pooled=pooled,
             rare_levels=tuple(rest[:MAX_RARE_LEVELS]),
-            coding=self.options.coding,
+            coding="reference" if self.options.coding == "reference" else "full",
         )
 
     def _drop_or_report_rare_levels(self, columns: dict[str, Column]) -> None:

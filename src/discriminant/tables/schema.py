@@ -118,7 +118,7 @@ class Schema:
     def sparse(self) -> bool:
         """Whether rows are coded as a CSR matrix."""
         is_thin = len(self.names) > MIN_SPARSE_COLUMNS and len(self.used) <= MAX_SPARSE_DENSITY * len(self.names)
-        return self.width is not None or is_thin or any(column.kind == "text" for column in self.used)
+        return self.width is not None or is_thin or any(column.is_sparse for column in self.used)
 
     @cached_property
     def words(self) -> frozenset[str]:

@@ -141,9 +141,11 @@ def read_training(
         indicators of fewer missing values. A twentieth of the rows is never rare; 1 codes everything.
     drop_classes_below : int, default=1
         Classes with fewer rows than this are dropped, here and in evaluations. 1 keeps all.
-    coding : {"reference", "full"}, default="reference"
+    coding : {"reference", "full", "sparse"}, default="reference"
         Which levels of a category have a coded column. All but the most frequent, so that a coefficient compares a
-        level with it: for maximum likelihood and inference. Or all, so that a penalty treats them alike.
+        level with it: for maximum likelihood and inference. Or all, so that a penalty treats them alike. "sparse" is
+        the same, but of categories with more than ``max_levels`` levels each level of two or more rows has a sparse
+        column, whose effect a ridge shrinks towards the mean of the levels; other levels have this mean.
     by_type : bool, default=False
         Infer types from the storage types alone: numbers are numbers (not codes), text of a frame and Booleans are
         categories.
