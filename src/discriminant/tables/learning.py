@@ -45,7 +45,7 @@ MAX_CODE: Final = 1_000_000
 MIN_ROWS_PER_CODE: Final = 5
 #: Levels with at least one row in this many are never rare.
 MAX_ROWS_PER_FREQUENT: Final = 20
-#: If there are more than ``max_levels``: the number of levels with sparse columns, the most frequent ones, and their least
+#: If there are more than ``max_levels``: how many levels have sparse columns, the most frequent ones, and their least
 #: number of rows. The effect of a level of one row does not help to predict another.
 MAX_SPARSE_LEVELS: Final = 10_000
 MIN_SPARSE_ROWS: Final = 2
