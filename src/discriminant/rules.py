@@ -354,6 +354,34 @@ class ExpandedRule:
 
 
 @dataclass(frozen=True)
+class EffectsRule:
+    """A rule for some columns, followed by effects, which are linear functions of all columns."""
+
+    columns: Array
+    effects: LinearRule
+    rule: Any
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classes and of columns."""
+        return self.rule.sizes[0], self.effects.sizes[1]
+
+    def _check_parts(self) -> None:
+        plain = type(self.rule) in (LinearRule, DiagonalRule, QuadraticRule, ExpandedRule)
+        require(type(self.effects) is LinearRule and plain, self, "parts")
+        own, (n_effects, p) = self.columns, self.effects.sizes
+        whole = isinstance(own, np.ndarray) and own.dtype == np.int64 and own.ndim == 1
+        require(whole and bool(((own >= 0) & (own < p)).all()), self, "columns")
+        require(self.rule.sizes[1] == len(own) + n_effects, self, "numbers of columns")
+
+    def expand_classes(self, present: Array) -> EffectsRule:
+        return replace(self, rule=self.rule.expand_classes(present))
+
+    def scores(self, block: RowBlock) -> Array:
+        return np.asarray(self.rule.scores(np.hstack((dense_rows(block[:, self.columns]), self.effects.scores(block)))))
+
+
+@dataclass(frozen=True)
 class PoolRule:
     """The logarithm of a weighted mean of posteriors, each the softmax of a rule's scores (linear opinion pool)."""
 
@@ -368,7 +396,7 @@ class PoolRule:
 
     def _check_parts(self) -> None:
         check_shapes(self, weights="m")
-        plain = (LinearRule, DiagonalRule, QuadraticRule, ExpandedRule)
+        plain = (LinearRule, DiagonalRule, QuadraticRule, ExpandedRule, EffectsRule)
         require(isinstance(self.rules, list) and all(type(rule) in plain for rule in self.rules), self, "rules")
         require(len(self.rules) == len(self.weights) and bool((self.weights >= 0).all()), self, "weights")
         require(0 < float(self.weights.sum()) < np.inf, self, "weights")

@@ -124,7 +124,7 @@ def test_the_encoder_gives_named_rows_of_any_frame(to):
         ("lda", {"shrinkage": "none"}, "reference"),
         ("lda", {"shrinkage": "oas"}, "full"),
         ("perceptron", {}, "reference"),
-        ("svm", {}, "full"),
+        ("svm", {}, "sparse"),
         ("naive-bayes", {}, "full"),
     ],
 )

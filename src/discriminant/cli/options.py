@@ -94,7 +94,9 @@ Decimal = Annotated[str | None, option("CHAR", "Decimal separator.  [default: au
 Drop = Annotated[list[str] | None, option("COLUMN", "Column to exclude; repeatable.", panel=PREPROCESSING)]
 Types = Annotated[
     list[str] | None,
-    option("COLUMN=TYPE", "number, category, boolean, date, date-dmy or date-mdy; repeatable.", panel=PREPROCESSING),
+    option(
+        "COLUMN=TYPE", "number, category, boolean, date, date-dmy, date-mdy or text; repeatable.", panel=PREPROCESSING
+    ),
 ]
 Missing = Annotated[
     str | None,

@@ -17,7 +17,6 @@ from ..arrays import Array, MatrixLike
 from ..data import (
     AnyRows,
     LabelledRows,
-    SparseRows,
     TrainingData,
     as_frame,
     check_choice,
@@ -33,7 +32,8 @@ from ..results import Result, aligned, decimal, listed, percent
 from ..rules import LinearRule, PoolRule
 from ..tables.encoder import TableEncoder
 from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
-from .families import FAMILIES, FOR_SPARSE, LINEAR
+from .dense_columns import Families
+from .families import FAMILIES, LINEAR
 from .tuning import Training
 
 # Settings and weights are chosen on a subsample of at most this many rows, at least MIN_CLASS_ROWS of every class.
@@ -297,7 +297,7 @@ class AutoClassifier(PosteriorClassifier):
     ) -> TrainingData:
         if not needs_coding(X):
             return super()._rows_to_fit(X, y, sample_weight)
-        encoder = TableEncoder(coding="full").fit(X, y)
+        encoder = TableEncoder(coding="sparse").fit(X, y)
         encoder.schema_ = encoder.schema_.with_unseen_as_reference  # scores are not linear in the coding
         data = super()._rows_to_fit(encoder.rows(X), y, sample_weight)
         self.encoder_ = encoder
@@ -350,12 +350,11 @@ class AutoClassifier(PosteriorClassifier):
         members, names = dict[str, TunedRule](), self._families()
         if names is not self.families and (training.order is None or len(training.order) == 2):
             names.remove("ordinal")  # two classes are those of ridge
+        families = Families.of(training)
         for name in names:
             try:
-                if isinstance(training.data.rows, SparseRows) and name not in FOR_SPARSE:
-                    raise DegenerateDataError("sparse rows.")
                 best = min((member.loss for member in members.values()), default=np.inf)
-                members[name] = FAMILIES[name](replace(training, best_loss=best))
+                members[name] = families.rule(name, best)
             except DegenerateDataError as error:
                 self.left_out_[name] = str(error)
         if not members:

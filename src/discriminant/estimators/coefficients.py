@@ -7,7 +7,7 @@ only.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, Final
@@ -98,6 +98,10 @@ class CoefficientTable(Result):
         if ordinal:
             return {"slopes": self.outcomes["slopes"]}
         return {outcome: [row for row in rows if row.term != INTERCEPT] for outcome, rows in self.outcomes.items()}
+
+    def without(self, terms: Collection[str]) -> CoefficientTable:
+        """The table without the rows of these terms."""
+        return replace(self, rows=[row for row in self.rows if row.term not in terms])
 
     def contrast(self, outcome: Label) -> str:
         """An outcome with its reference class."""
@@ -266,7 +270,7 @@ def reference_levels(model: BaseEstimator, schema: Schema | None = None) -> dict
     return {
         column.name: str(column.reference)
         for column in columns
-        if column.kind == "category" and column.reference is not None and column.coding != "full"
+        if column.kind == "category" and column.reference is not None and column.coding == "reference"
     }
 
 

@@ -177,7 +177,8 @@ def nearest_changes(
     unknown = set(fixed) - {column.name for column in every}
     if unknown:
         raise ParameterError(Setting("fixed"), f" has unknown columns {sorted(unknown)}. Columns: {quoted(names)}.")
-    free = [column for column in every if column.name not in fixed]
+    texts = () if schema is None else [column.name for column in schema.used if column.kind == "text"]
+    free = [column for column in every if column.name not in (*fixed, *texts)]
     as_rows = (lambda X: with_names(model, X, names)) if schema is None else schema.rows
 
     def decided(X: Array) -> Array:

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..data import MixedBlock
+from ..data import MixedBlock, SparseRows
 from ..errors import DegenerateDataError, ParameterError, Setting
 from ..inference.likelihood import Effect, EffectPoint
 from ..results import Result, aligned, number, plain, visible
@@ -82,7 +82,7 @@ def contributions(
 ) -> Contributions:
     """The change of the lead of the predicted class over the runner-up if a column had its mean instead.
 
-    For a category the lead is averaged over its levels, by their shares.
+    For a category the lead is averaged over its levels, by their shares. The words of a text contribute separately.
 
     Parameters
     ----------
@@ -123,15 +123,20 @@ def contributions(
     names = input_names(model) or column_names(model)
     schema = columns if isinstance(columns, Schema) else None
     own = np.asarray(names if columns is None else columns if schema is None else schema.sources)
+    row = row.values if isinstance(row, SparseRows) else row
     x, at_means = np.ravel(row.toarray() if sp.issparse(row) else row).astype(np.float64), np.asarray(means, np.float64)
     if not len(x) == len(at_means) == len(own) == len(names):
         raise ParameterError(
             f"Expected {len(names)} columns; got a row of {len(x)}, {len(at_means)} means and {len(own)} names."
         )
+    own = own if schema is None else _with_words(schema, own, x)
     sources = list(dict.fromkeys(own.tolist()))
-    kinds = {} if schema is None or schema.width is not None else {each.name: each.kind for each in schema.used}
-    changed = [_averaged(x, at_means, own == name, kinds.get(name) == "category") for name in sources]
-    scores = _class_scores(model, np.vstack((x, at_means, *(rows for rows, _ in changed))), names)
+    few = [] if schema is None or schema.width is not None else [each for each in schema.used if not each.is_sparse]
+    categories = {each.name for each in few if each.kind == "category"}
+    changed = [_averaged(x, at_means, own == name, name in categories) for name in sources]
+    every = [x[None], at_means[None], *(rows for rows, _ in changed)]
+    stacked = sp.vstack([sp.csr_matrix(rows) for rows in every], "csr") if sp.issparse(row) else np.vstack(every)
+    scores = _class_scores(model, stacked, names)
     labels = [plain(label) for label in model.classes_]
     if label is None:
         label = model.predict(with_names(model, row if sp.issparse(row) else x[None], names))[0]
@@ -155,6 +160,16 @@ def contributions(
     )
 
 
+def _with_words(schema: Schema, sources: Array, x: Array) -> Array:
+    """The raw column of each column of the model; for each word of the row the word, for all others together one."""
+    found = sources.astype(object)
+    for column in input_columns(schema.names, schema):
+        if column.kind == "text" and column.coding is not None:
+            for place, word in zip(column.places, column.coding.outputs, strict=True):
+                found[place] = word if x[place] else f"{column.name}: (other words)"
+    return found
+
+
 def _averaged(x: Array, means: Array, chosen: Array, is_category: bool) -> tuple[Array, Array]:
     """Rows whose scores are averaged for the chosen columns at their means, and their weights."""
     if not is_category:
@@ -166,12 +181,86 @@ def _averaged(x: Array, means: Array, chosen: Array, is_category: bool) -> tuple
     return rows[there], share[there] / share.sum()
 
 
-def _class_scores(model: BaseEstimator, X: Array, names: Sequence[str]) -> Array:
+def _class_scores(model: BaseEstimator, X: Any, names: Sequence[str]) -> Array:
     """The score of every class."""
     if isinstance(getattr(model, "rule_", None), MixedRule):  # predict would refuse shares of indicators
         return np.asarray(model.rule_.scores(MixedBlock(X, [])))
     found = np.asarray(model.decision_function(with_names(model, X, names)))
     return np.column_stack((np.zeros(len(found)), found)) if found.ndim == 1 else found
+
+
+# Words of each class.
+MAX_SHOWN_WORDS: Final = 12
+
+
+@dataclass(frozen=True)
+class WordEffect:
+    """The change of the score of a class, relative to the mean of the others, by a word in an empty text."""
+
+    column: str
+    label: Any
+    word: str
+    effect: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WordEffects(Result):
+    """The words of text columns that favour each class most.
+
+    Attributes
+    ----------
+    rows : list of WordEffect
+        By column and class, the largest effect first.
+    unit : str
+        "log-odds", or "score".
+    """
+
+    rows: list[WordEffect]
+    unit: str
+
+    def __str__(self) -> str:
+        words: dict[tuple[str, str], list[str]] = {}
+        for row in self.rows:
+            words.setdefault((row.column, visible(row.label)), []).append(f"{row.word} {row.effect:+.3g}")
+        cells = [[*key, ", ".join(own)] for key, own in words.items()]
+        head = f"Words that favour each class ({self.unit}, relative to a text without words)"
+        return "\n".join([head, *aligned([["column", "class", "words"], *cells], left=3)])
+
+
+def word_effects(model: BaseEstimator, means: ArrayLike, schema: Schema) -> WordEffects | None:
+    """The words that favour each class most, all other columns at their means; None without text columns.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted, with ``decision_function``.
+    means : array-like of n_columns numbers
+        Averages of the coded columns.
+    schema : Schema
+        Coding of the raw columns.
+
+    Returns
+    -------
+    WordEffects
+    """
+    names, rows = schema.names, list[WordEffect]()
+    texts = [each for each in input_columns(names, schema) if each.kind == "text" and each.coding is not None]
+    base = np.array(means, dtype=np.float64)
+    for column in texts:
+        base[list(column.places)] = 0.0
+    for column in texts:
+        words = column.coding.levels  # type: ignore[union-attr]
+        places = np.arange(column.places[0], column.places[0] + len(words))
+        one = (np.ones(len(words)), (np.arange(1, len(words) + 1), places))
+        n_rows = len(words) + 1
+        others = sp.csr_matrix(np.ones((n_rows, 1))) @ sp.csr_matrix(base)
+        scores = _class_scores(model, sp.csr_matrix(one, shape=(n_rows, len(base))) + others, names)
+        leads = scores - (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
+        changes = leads[1:] - leads[0]
+        for label, own in zip(model.classes_, changes.T, strict=True):
+            largest = np.argsort(-own, kind="stable")[:MAX_SHOWN_WORDS]
+            rows += [WordEffect(column.name, plain(label), words[j], float(own[j])) for j in largest if own[j] > 0]
+    return WordEffects(rows, "log-odds" if isinstance(model, PosteriorClassifier) else "score") if texts else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from ..data import as_rows
 from ..engine import parallel_map
 from ..errors import DegenerateDataError
 from ..folds import TunedRule
-from ..objective import ElasticNet
+from ..objective import ElasticNet, Objective
 from ..rules import ExpandedRule, log_softmax
 from ..solvers.choice import named_solver
 from ..solvers.columns import Columns
@@ -46,16 +46,22 @@ MIN_STOPPED_WORK: Final = 1e6
 MAX_LOSS_RATIO: Final = 1.25
 
 
+def ridge_choice(training: Training) -> tuple[Objective, RidgeChoice]:
+    """The objective of a ridge on the columns, and its fits at the best strength."""
+    objective = logistic_objective(training.data, 0.0, training.n_jobs)
+    alphas = strengths(objective, None, None)
+    if objective.n_parameters * training.data.n_rows * training.held.n_splits > MAX_DENSE_PATH_WORK:
+        alphas = alphas[::2]
+    return objective, RidgeChoice.among(objective, training.held, alphas, FOLD_TOL, 2)
+
+
 def ridge_rule(training: Training, basis: Basis | None = None) -> TunedRule:
     """Ridge logistic regression, of the functions of a basis if it is given."""
     data = training.data
     if basis is not None:
         data = replace(data, rows=as_rows(basis.expand(training.values), is_indicator=indicators(data.rows, basis)))
-    objective = logistic_objective(data, 0.0, training.n_jobs)
-    alphas = strengths(objective, None, None)
-    if objective.n_parameters * data.n_rows * training.held.n_splits > MAX_DENSE_PATH_WORK:
-        alphas = alphas[::2]
-    found = RidgeChoice.among(objective, training.held, alphas, FOLD_TOL, 2)
+    known = training.ridge if basis is None else None
+    objective, found = known or ridge_choice(replace(training, data=data))
     alpha, theta = found.best.alpha, found.best.theta[-1]
     if training.whole is not training.data:
         rows = training.whole.rows
@@ -160,5 +166,5 @@ FAMILIES: dict[str, Callable[[Training], TunedRule]] = {
 }
 # Families with linear scores.
 LINEAR = ("ridge", "ordinal", "svm", "lasso")
-# Families that accept sparse rows.
+# Families that use all columns of sparse rows.
 FOR_SPARSE = ("ridge", "ordinal", "svm")

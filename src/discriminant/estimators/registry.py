@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from ..results import suggestion
 
 if TYPE_CHECKING:
+    from ..tables.column import Coding
     from ..tables.schema import Schema
 
 #: The class of each model.
@@ -50,6 +51,10 @@ UNPENALISED = (
 )  # fmt: skip
 
 
+#: Models with a penalty that keep sparse rows sparse.
+SPARSE = ("auto", "ridge", "lasso", "svm", "svm-calibrated")
+
+
 def known_name(name: str, names: Collection[str] = MODELS, what: str = "model") -> str:
     """The name if it is known, else an error with suggestions."""
     if name not in names:
@@ -69,25 +74,31 @@ def new_model(name: str, schema: Schema | None = None) -> Any:
     return model
 
 
-def coding_for(name: str, settings: Mapping[str, float | str | None]) -> Literal["reference", "full"]:
+def coding_for(name: str, settings: Mapping[str, float | str | None]) -> Coding:
     """The coding of categories for a model: all levels with a penalty, a reference level for inference.
 
     Settings are values, or their texts on the command line.
 
     >>> coding_for("logistic", {}), coding_for("logistic", {"alpha": "0.1"}), coding_for("svm", {})
-    ('reference', 'full', 'full')
+    ('reference', 'full', 'sparse')
     """
+    if name in SPARSE:
+        return "sparse"
     penalised = name not in UNPENALISED or any(_is_set(settings.get(name)) for name in ("alpha", "shrinkage"))
     return "full" if penalised else "reference"
 
 
-def common_coding(names: Sequence[str] | None) -> Literal["reference", "full"]:
+def common_coding(names: Sequence[str] | None) -> Coding:
     """The coding of categories for a comparison: all levels with a penalty, except with class covariances.
+
+    Sparse columns of many levels need models that all keep them sparse.
 
     >>> common_coding(None), common_coding(["lda", "ridge"]), common_coding(["qda", "ridge"])
     ('full', 'full', 'reference')
     """
-    penalised = names is None or any(coding_for(known_name(name), {}) == "full" for name in names)
+    if names and all(known_name(name) in SPARSE for name in names):
+        return "sparse"
+    penalised = names is None or any(coding_for(known_name(name), {}) != "reference" for name in names)
     return "full" if penalised and "qda" not in (names or ()) else "reference"
 
 

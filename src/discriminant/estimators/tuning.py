@@ -15,6 +15,7 @@ from ..folds import HeldOut
 from ..losses import log_loss
 from ..objective import ElasticNet, Objective, column_units
 from ..rules import LinearRule
+from ..solvers.ridge_cv import RidgeChoice
 
 # Tolerances of the fits of folds: strengths differ by far more.
 FOLD_TOL: Final = 1e-5
@@ -30,6 +31,7 @@ class Training:
     n_jobs: int | None
     order: Array | None = None  #: the codes of the classes from the lowest to the highest
     best_loss: float = np.inf  #: the smallest held-out log-loss of the families that were fitted before
+    ridge: tuple[Objective, RidgeChoice] | None = None  #: the ridge on the columns, if it is known
 
     @cached_property
     def values(self) -> Array:

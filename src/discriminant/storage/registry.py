@@ -405,6 +405,7 @@ _RECORDS = {
     "objective": ("ElasticNet", "Standardisation"),
     "rules": (
         "DiagonalRule",
+        "EffectsRule",
         "ExpandedRule",
         "LevelRule",
         "LinearRule",

@@ -26,7 +26,8 @@ _WIDTH: Final = 240
 _HEIGHT: Final = 84
 _TYPES: Final = {
     "number": "number", "category": "category", "boolean": "yes or no", "date": "date",
-    "date-dmy": "date, day first", "date-mdy": "date, month first", NOT_USED: "not used (text, identifiers)",
+    "date-dmy": "date, day first", "date-mdy": "date, month first", "text": "text (words)",
+    NOT_USED: "not used (identifiers)",
 }  # fmt: skip
 
 

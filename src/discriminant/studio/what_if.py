@@ -159,6 +159,8 @@ def _control(column: Column) -> ValueElement:
         made = ui.select({0: "no", 1: "yes"} | missing, label=column.name)
     elif column.kind == "date":
         made = ui.input(column.name).props("type=date stack-label")
+    elif column.kind == "text":
+        made = ui.textarea(f"{column.name} (words)").props("autogrow")
     else:
         mean = abs(column.mean or 0.0)
         made = ui.number(column.name, step=10.0 ** (len(str(int(mean))) - 2) if mean >= 1 else None)

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..results import several
 from .levels import REFERENCE_PLACE, LevelPlaces
 from .notation import PLAIN, Notation, iso_day
+from .words import word_weights
 
 MISSING = "(missing)"
 OTHER = "(other)"
@@ -22,7 +23,9 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,14}")
 Kind = Literal["number", "date", "category", "boolean", "text", "empty"]
 Policy = Literal["indicator", "drop", "refuse"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
-Coding = Literal["reference", "full"]
+#: Which levels of a category have a coded column: all but the reference; all frequent ones; or every level, as sparse
+#: columns if there are many.
+Coding = Literal["reference", "full", "sparse"]
 CODINGS: tuple[Coding, ...] = get_args(Coding)
 
 
@@ -40,7 +43,7 @@ class Column:
     mean : float or None
         The mean of a number, or the share of true values; missing values are imputed with it.
     levels : tuple of str
-        The levels of a category, sorted.
+        The levels of a category, or the words and word pairs of a text, sorted.
     reference : str or None
         The most frequent level; ``(other)`` if no level is frequent enough.
     pooled : int
@@ -57,8 +60,10 @@ class Column:
     shares : tuple of float
         The weighted share of each level with a coded column among the training rows with a level: the code of an unseen
         level.
-    coding : {"reference", "full"}
-        Which levels have a coded column: all but the reference, or all.
+    coding : {"reference", "full", "sparse"}
+        Which levels have a coded column: all but the reference, all, or all of very many.
+    word_weights : tuple of float
+        The inverse document frequencies of the words of a text.
     """
 
     name: str
@@ -75,6 +80,17 @@ class Column:
     notation: Notation = PLAIN
     shares: tuple[float, ...] = ()
     coding: Coding = "reference"
+    word_weights: tuple[float, ...] = ()
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether its values are numbers: neither levels nor words."""
+        return self.kind not in ("category", "text")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether nearly all of its coded columns are 0 in every row: words, or the levels of a category with many."""
+        return self.dropped is None and (self.kind == "text" or self.coding == "sparse")
 
     @property
     def distinct_levels(self) -> tuple[str, ...]:
@@ -84,7 +100,7 @@ class Column:
     @cached_property
     def coded_levels(self) -> tuple[str, ...]:
         """The levels with a coded column, in order."""
-        return tuple(level for level in self.distinct_levels if self.coding == "full" or level != self.reference)
+        return tuple(level for level in self.distinct_levels if self.coding != "reference" or level != self.reference)
 
     @property
     def knows_levels(self) -> bool:
@@ -94,20 +110,30 @@ class Column:
     def check_shares(self) -> None:
         """Raise an `InputError` unless there is one share per coded level."""
         is_valid = all(isinstance(share, int | float) and 0 <= share <= 1 for share in self.shares)
-        if not is_valid or len(self.shares) != len(self.coded_levels):
+        if not is_valid or len(self.shares) != len(self.coded_levels) * (self.kind != "text"):
             raise InputError(
                 f"The level proportions of column {self.name!r} are invalid. Expected a number from 0 to 1 for each "
                 "coded level: create the schema again."
+            )
+        are_weights = all(0 <= weight < np.inf for weight in self.word_weights)
+        if not are_weights or len(self.word_weights) != len(self.levels) * (self.kind == "text"):
+            raise InputError(
+                f"The weights of the words of column {self.name!r} are invalid. Expected a number of at least 0 for "
+                "each word: create the schema again."
             )
 
     @property
     def with_unseen_as_reference(self) -> Column:
         """The column with unseen levels coded as the most frequent level, not as the average."""
+        if self.is_sparse:
+            return self
         return replace(self, shares=tuple(float(level == self.reference) for level in self.coded_levels))
 
     @property
     def unseen_as(self) -> str:
         """How an unseen level is coded, in words."""
+        if self.is_sparse:
+            return "the mean of the levels"
         is_level = self.shares == self.with_unseen_as_reference.shares
         level = "the reference level" if self.reference is None else f"the most frequent level, {self.reference!r}"
         return level if is_level else "the average of the levels"
@@ -145,11 +171,14 @@ class Column:
         """The names of the coded columns."""
         if self.dropped is not None:
             return ()
-        own = tuple(f"{self.name}={level}" for level in self.coded_levels) if self.kind == "category" else (self.name,)
+        own: tuple[str, ...] = (self.name,)
+        if not self.has_numbers:
+            sign = "=" if self.kind == "category" else ": "
+            own = tuple(f"{self.name}{sign}{level}" for level in self.coded_levels)
         return own + ((f"{self.name}={MISSING}",) if self.missing_column else ())
 
     def code(self, value: float | str | None) -> Array:
-        """The coded columns of a number or of a level; None is a missing value.
+        """The coded columns of a number, of a level or of a text; None is a missing value.
 
         >>> Column("colour", "category", levels=("blue", "red"), reference="red").code("blue")
         array([1.])
@@ -159,12 +188,16 @@ class Column:
         is_missing = value is None
         if self.kind == "category":
             own = [float(level == value) for level in self.coded_levels]
+        elif self.kind == "text":
+            own = word_weights(["" if value is None else str(value)], self).toarray()[0].tolist()
         else:
             own = [float((self.mean or 0.0) if value is None else value)]
         return np.array(own + [float(is_missing)] * self.missing_column)
 
     def value(self, coded: Array) -> float | str | None:
         """The number or level of coded columns; a pooled level gives the reference, a missing value None.
+
+        Of a text, its words, those with the largest weights first.
 
         >>> Column("colour", "category", levels=("blue", "red"), reference="red").value([0.0])
         'red'
@@ -173,6 +206,9 @@ class Column:
         """
         if self.missing_column and coded[-1] == 1:
             return None
+        if self.kind == "text":
+            words = [(-weight, word) for word, weight in zip(self.levels, coded, strict=False) if weight]
+            return " ".join(word for _, word in sorted(words) if " " not in word)
         if self.kind != "category":
             return int(coded[0]) if self.kind == "boolean" else float(coded[0])
         return next((level for level, code in zip(self.coded_levels, coded, strict=False) if code == 1), self.reference)
@@ -180,7 +216,7 @@ class Column:
     @property
     def is_indicator(self) -> tuple[bool, ...]:
         """For each coded column, whether it is an indicator of a level or of missing values."""
-        return tuple(self.kind == "category" or place > 0 for place in range(len(self.outputs)))
+        return tuple(not self.has_numbers or place > 0 for place in range(len(self.outputs)))
 
     @property
     def redundant(self) -> tuple[bool, ...]:
@@ -198,12 +234,16 @@ class Column:
             return f"dropped ({self.dropped})"
         date = "time of day, in hours" if self.notation.date == "time" else "date, in days since 1970-01-01"
         kind = {"boolean": "Boolean (0 or 1)", "date": date}.get(self.kind, "number")
-        if self.kind == "category" and not self.levels:
+        if self.kind == "text":
+            kind = f"text with {several(len(self.levels), 'word or word pair', 'words and word pairs')}"
+        elif self.kind == "category" and not self.levels:
             kind = f"category with {self.pooled:,} rare levels, pooled as {OTHER}"
         elif self.kind == "category":
             levels = several(len(self.levels), "level")
             rare = f" and {several(self.pooled, 'rare level')}, pooled as {OTHER}" if self.pooled else ""
-            coded = "one column per level" if self.coding == "full" else f"reference level {self.reference!r}"
+            coded = "one column per level"
+            if self.coding == "reference":
+                coded = f"reference level {self.reference!r}"
             kind = f"category with {levels}{rare}, {coded}"
         return "; ".join(filter(None, (kind, self.missing_treatment)))
 
@@ -224,6 +264,7 @@ class Column:
     def imputation(self) -> str:
         """How missing values are coded, in words."""
         if self.kind == "category":
-            return "a level of their own" if self.missing_column else f"coded as {self.reference!r}"
-        imputed = f"imputed with the mean {self.shown(self.mean)}"
+            coded = "the mean of the levels" if self.is_sparse else repr(self.reference)
+            return "a level of their own" if self.missing_column else f"coded as {coded}"
+        imputed = "coded without words" if self.kind == "text" else f"imputed with the mean {self.shown(self.mean)}"
         return imputed + " and marked by an indicator" * self.missing_column

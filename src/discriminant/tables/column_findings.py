@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import numpy as np
-
 from ..errors import Message, Part, Setting
 from ..results import Finding, Severity, listed, percent, quoted, several
 from .column import OTHER, Column
@@ -177,11 +175,7 @@ def possible_leakage(name: str) -> Finding:
     return _finding("possible leakage", name, message + advice[0], *advice[1:], severity="warning")
 
 
-def free_text_words(texts: Sequence[str], n_distinct: int) -> str:
+def distinct_words(texts: Sequence[str], n_distinct: int, is_free_text: bool) -> str:
     """Why a column of nearly distinct texts is dropped."""
-    what = "free text" if np.mean([text.count(" ") for text in texts]) > MAX_IDENTIFIER_SPACES else "an identifier"
-    return f"it looks like {what} ({n_distinct:,} distinct values such as {quoted(texts[:2], 2)})"
-
-
-#: Texts with more spaces on average are free text, not identifiers.
-MAX_IDENTIFIER_SPACES: Final = 4
+    what = "free text" if is_free_text else "an identifier"
+    return f"it looks like {what} ({n_distinct:,} distinct values such as {quoted(texts, 2)})"

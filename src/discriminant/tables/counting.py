@@ -135,7 +135,7 @@ class SampledFacts(TableFacts):
 
     def with_ranges(self, columns: Iterable[Column], declared: Iterable[str]) -> list[tuple[Column, Range]]:
         known = {column.name: column for column in columns}
-        inferred = [name for name, column in known.items() if column.kind != "category" and name not in declared]
+        inferred = [name for name, column in known.items() if column.has_numbers and name not in declared]
         for name in inferred:
             values = self._values(known[name])
             values = values[np.isfinite(values)]  # infinite values are refused, with their row, when rows are counted
@@ -153,7 +153,7 @@ class SampledFacts(TableFacts):
         self._counts |= self._counting({column.name: self._empty_counts(column) for column in columns})
 
     def _empty_counts(self, column: Column) -> Counts:
-        if column.kind == "category":
+        if not column.has_numbers:
             return TextCounts(frozenset(distinct_texts(self.data[column.name])[0]))
         values = self._values(column)
         distinct, rows = np.unique(values[~np.isnan(values)], return_counts=True)

@@ -45,14 +45,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     drop : list of str, optional
         Columns to drop.
     types : dict, optional
-        Types of columns: ``"number"``, ``"category"`` or ``"boolean"``.
+        Types of columns: ``"number"``, ``"category"``, ``"boolean"`` or ``"text"``.
     max_levels : int, default=50
         Levels of a category that are coded, the most frequent ones; the others are pooled as ``(other)``.
     rare : int, default=5
         Least number of rows of what is coded, see `read_training`; 1 codes everything.
-    coding : {"reference", "full"}, default="reference"
-        Which levels have a coded column: all but the most frequent, for models without a penalty; or all, for models
-        with a penalty.
+    coding : {"reference", "full", "sparse"}, default="reference"
+        Which levels have a coded column: all but the most frequent, for models without a penalty; all, for models with
+        a penalty; or also those beyond ``max_levels``, as a sparse matrix (`read_training`).
 
     Attributes
     ----------

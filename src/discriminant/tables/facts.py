@@ -22,7 +22,7 @@ from .column import Column
 from .copies import separates_classes
 from .identifiers import MAX_NAMED_CODES, MIN_ROWS, Numbering, integers_of, is_ordered
 from .levels import MISSING_PLACE, LevelPlaces
-from .values import as_floats, distinct_texts, level_index, read_numbers, refuse_infinite, total
+from .values import as_floats, distinct_texts, level_index, read_numbers, refuse_infinite, stripped_texts, total
 
 #: Columns are compared on this many rows first, and on all rows only if these do not decide.
 COMPARED_ROWS: Final = 2000
@@ -114,7 +114,7 @@ class TableFacts:
 
     def with_ranges(self, columns: Iterable[Column], declared: Iterable[str]) -> list[tuple[Column, Range]]:
         """The columns that are no categories with their sentinels, unless ``declared``, and their ranges."""
-        return [self._with_range(each, each.name not in declared) for each in columns if each.kind != "category"]
+        return [self._with_range(each, each.name not in declared) for each in columns if each.has_numbers]
 
     def _with_range(self, column: Column, is_inferred: bool) -> tuple[Column, Range]:
         values = self._values(column)
@@ -158,7 +158,7 @@ class TableFacts:
         """The columns that are equal to an earlier column in every row, with that column."""
         found, alike = dict[str, str](), dict[tuple[bool, bytes, int], list[Column]]()
         for column in columns:
-            key = (column.kind == "category", self._sample.comparable(column).tobytes(), column.pooled)
+            key = (column.has_numbers, self._sample.comparable(column).tobytes(), column.pooled)
             for other in (candidates := alike.setdefault(key, [])):
                 if np.array_equal(self.comparable(other), self.comparable(column), equal_nan=True):
                     found[column.name] = other.name
@@ -175,12 +175,15 @@ class TableFacts:
         """Whether one column determines the class of every row."""
         if self._sample is not self and not self._sample.separates_classes(column):
             return False
-        return separates_classes(self.comparable(column), self.classes, column.kind != "category")
+        return separates_classes(self.comparable(column), self.classes, column.has_numbers)
 
     def comparable(self, column: Column) -> Array:
         """The column as numbers that are equal if its values are; NaN if missing."""
-        if column.kind != "category":
+        if column.has_numbers:
             return self._values(column)
+        if column.kind == "text":
+            texts, index = stripped_texts(self.data[column.name], self.codes)
+            return np.where(index == len(texts), np.nan, index)
         places = {level: place for place, level in enumerate(column.levels)}
         index, _ = level_index(column.name, self.data[column.name], LevelPlaces(places), self.codes, "text")
         # Numbered in order of appearance: equal for columns that group the rows alike.

@@ -23,7 +23,17 @@ from .layouts import is_numeric, is_text
 from .levels import BOOLEANS, same_spellings, with_other_cases
 from .notation import DAY_NUMBERS, PLAIN, DateOrder, Notation
 from .readers import check_column_types
-from .recognition import MAX_FEW_INTEGERS, Parsed, is_nominal, is_postcode, parse_text, parsed_as, recognise_text
+from .recognition import (
+    MAX_FEW_INTEGERS,
+    Parsed,
+    is_free_text,
+    is_nominal,
+    is_postcode,
+    parse_text,
+    parsed_as,
+    recognise_text,
+)
+from .words import vocabulary
 
 #: A text column with a larger share of distinct values identifies rows.
 MAX_DISTINCT_SHARE: Final = 0.9
@@ -35,6 +45,10 @@ MAX_CODE: Final = 1_000_000
 MIN_ROWS_PER_CODE: Final = 5
 #: Levels with at least one row in this many are never rare.
 MAX_ROWS_PER_FREQUENT: Final = 20
+#: If there are more than ``max_levels``: how many levels have sparse columns, the most frequent ones, and their least
+#: number of rows. The effect of a level of one row does not help to predict another.
+MAX_SPARSE_LEVELS: Final = 10_000
+MIN_SPARSE_ROWS: Final = 2
 #: Rare levels of a column that are stored by name.
 MAX_RARE_LEVELS: Final = 10_000
 #: Orders of dates by declared type.
@@ -127,14 +141,15 @@ class ColumnLearner:
         columns: dict[str, Column] = {}
         for column in recognised:
             name = column.name
-            columns[name] = self._category(column) if column.kind == "category" else self._number(*ranges[name])
+            learned = {"category": self._category, "text": self._text}.get(column.kind)
+            columns[name] = self._number(*ranges[name]) if learned is None else learned(column)
         if possible := [name for name in self._possible_codes if columns[name].dropped is None]:
             self.findings.append(report.possible_codes(possible))
         self._drop_duplicates(columns)
         self._code_missing(columns)
         self._drop_or_report_rare_levels(columns)
         for name, column in columns.items():
-            if column.dropped is None and self.facts.separates_classes(column):
+            if column.dropped is None and column.kind != "text" and self.facts.separates_classes(column):
                 self.findings.append(report.possible_leakage(name))
         return tuple(columns.get(name) or Column(name, "text", dropped="as requested") for name in names)
 
@@ -173,7 +188,7 @@ class ColumnLearner:
         stored = self.facts.types[name]
         if kind == "date" and not is_text(stored):
             return replace(column, notation=Notation.of_dates(stored))
-        if kind == "category" or not is_text(stored):
+        if kind in ("category", "text") or not is_text(stored):
             return column
         texts, rows = self._texts(name)
         values = pa.array(texts, pa.large_string())
@@ -297,12 +312,15 @@ class ColumnLearner:
             return self._dropped(column, "constant", f"its only value is {next(iter(counts))!r}")
         n_distinct, n_present = len(counts) + levels.unlisted, counts.total() + levels.unlisted_rows
         if not is_declared and n_distinct > max(2, MAX_DISTINCT_SHARE * n_present):
-            reason = report.free_text_words(list(counts)[:_N_EXAMINED_TEXTS], n_distinct)
-            return self._dropped(replace(column, kind="text"), "identifier", reason)
+            keep_as = "text" if (is_free := is_free_text(list(counts)[:_N_EXAMINED_TEXTS])) else None
+            reason = report.distinct_words(list(counts)[:2], n_distinct, is_free)
+            return self._dropped(replace(column, kind="text"), "identifier", reason, keep_as=keep_as)
         is_group = is_named_group(name) and n_distinct > MAX_NAMED_CODES and n_present >= MIN_ROWS
         if not is_declared and is_group:
             return self._group_identifier(replace(column, kind="text"), n_distinct, "category")
         column = self._with_levels(column, counts, levels)
+        if column.coding == "sparse":
+            return replace(column, shares=(0.0,) * len(column.coded_levels))
         by_place: Counter[int] = Counter()
         if levels.unlisted:
             unlisted = levels.unlisted_weight if weights else levels.unlisted_rows
@@ -312,6 +330,20 @@ class ColumnLearner:
         shares = tuple(by_place[place] / by_place.total() for place in range(len(column.coded_levels)))
         return replace(column, shares=shares)
 
+    def _text(self, column: Column) -> Column:
+        """A text with its words and their weights, or dropped."""
+        levels = self.facts.levels(column.name)
+        texts = [text.strip() for text in levels.texts]
+        missing = missing_texts(texts, self.codes) | {""}
+        known = [(text, count) for text, count in zip(texts, levels.rows, strict=True) if count and text not in missing]
+        column = replace(column, missing=levels.empty + sum(levels.rows) - sum(count for _, count in known))
+        if not known:
+            return self._dropped(column, "empty", "all values are missing")
+        words, weights = vocabulary([text for text, _ in known], [count for _, count in known])
+        if not words:
+            return self._dropped(column, "identifier", "no word occurs in two rows")
+        return replace(column, levels=words, word_weights=weights, coding="full")
+
     def _with_levels(self, column: Column, counts: Counter[str], levels: Levels) -> Column:
         """The column with its frequent levels; the others are pooled, or coded as the reference if they are few.
 
@@ -319,6 +351,11 @@ class ColumnLearner:
         that missing values are compared with.
         """
         by_size = sorted(counts, key=lambda level: (-counts[level], level))
+        if self.options.coding == "sparse" and len(by_size) > self.options.max_levels:
+            kept = [level for level in by_size[:MAX_SPARSE_LEVELS] if counts[level] >= MIN_SPARSE_ROWS]
+            if len(kept) > self.options.max_levels:
+                rare = tuple(by_size[len(kept) : MAX_RARE_LEVELS])
+                return replace(column, levels=tuple(sorted(kept)), reference=OTHER, rare_levels=rare, coding="sparse")
         kept = [level for level in by_size[: self.options.max_levels] if counts[level] >= self._min_rows]
         reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
         n_rest, n_rows = len(rest) + levels.unlisted, sum(counts[level] for level in rest) + levels.unlisted_rows
@@ -332,7 +369,7 @@ class ColumnLearner:
             reference=reference,
             pooled=pooled,
             rare_levels=tuple(rest[:MAX_RARE_LEVELS]),
-            coding=self.options.coding,
+            coding="reference" if self.options.coding == "reference" else "full",
         )
 
     def _drop_or_report_rare_levels(self, columns: dict[str, Column]) -> None:

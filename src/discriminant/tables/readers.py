@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 #: Types that a column can be declared to have.
-DECLARED_KINDS = ("number", "category", "boolean", "date", "date-dmy", "date-mdy")
+DECLARED_KINDS = ("number", "category", "boolean", "date", "date-dmy", "date-mdy", "text")
 #: Rows of a batch if the format leaves the choice to the reader: 1 ms of work for ten columns.
 BATCH_ROWS: Final = 65536
 

@@ -33,6 +33,9 @@ MAX_PADDED_SHARE: Final = 0.05
 MAX_FEW_INTEGERS: Final = 10
 MAX_NOMINAL_CODES: Final = 20
 
+#: Texts with more spaces on average are free text, not identifiers.
+MAX_IDENTIFIER_SPACES: Final = 4
+
 _CURRENCIES = frozenset(
     re.findall(
         r"\S+",
@@ -78,6 +81,11 @@ class Parsed:
     unparsed: dict[str, int]
     example: tuple[str, float]  #: a text and its number
     is_ambiguous: bool = False  #: whether day and month, or thousands and decimals, cannot be distinguished
+
+
+def is_free_text(texts: Sequence[str]) -> bool:
+    """Whether nearly distinct texts are sentences rather than identifiers."""
+    return bool(np.mean([text.count(" ") for text in texts]) > MAX_IDENTIFIER_SPACES)
 
 
 def recognise_text(texts: Sequence[str], rows: Sequence[int], decimal: str, is_file: bool) -> Parsed | None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Array, MatrixLike
-from ..data import Rows, as_frame, as_rows, check_choice, check_types, encode_labels, exact_array
+from ..data import Rows, as_frame, as_rows, check_choice, check_types, encode_labels, exact_array, is_sparse
 from ..errors import ColumnError, InputError, LabelError, Setting
 from ..results import quoted, shown, suggestion
 from .column import Column, Policy
@@ -25,7 +25,8 @@ from .levels import MISSING_PLACE, UNSEEN_PLACE
 from .notation import Notation
 from .readers import Batch
 from .svmlight import SparseBatch
-from .values import complete_rows, level_index, read_numbers, refuse_infinite, total
+from .values import complete_rows, level_index, read_numbers, refuse_infinite, stripped_texts, total
+from .words import word_weights
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -117,7 +118,14 @@ class Schema:
     def sparse(self) -> bool:
         """Whether rows are coded as a CSR matrix."""
         is_thin = len(self.names) > MIN_SPARSE_COLUMNS and len(self.used) <= MAX_SPARSE_DENSITY * len(self.names)
-        return self.width is not None or is_thin
+        return self.width is not None or is_thin or any(column.is_sparse for column in self.used)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The coded columns that are words of text columns."""
+        return frozenset(
+            name for column in self.used if column.kind == "text" for name in column.outputs[: len(column.levels)]
+        )
 
     @property
     def types(self) -> dict[str, str]:
@@ -416,10 +424,10 @@ def _used_columns(schema: Schema, data: pa.Table, missing_columns: str) -> tuple
 
 
 class _CodedColumn(NamedTuple):
-    """A coded column of numbers, or the place of each row's level among the ``width`` columns of a category."""
+    """A coded column of numbers, the words of a text, or the places of levels among the ``width`` of a category."""
 
     first: int
-    values: Array
+    values: Any
     width: int | None = None
     shares: tuple[float, ...] = ()  #: the first columns of an unseen level
 
@@ -437,6 +445,8 @@ def _coded_batches(
                 if column.kind == "category":
                     places = _coded_category(column, values, schema.missing_codes, report)
                     coded.append(_CodedColumn(first, places, len(column.outputs), column.shares))
+                elif column.kind == "text":
+                    coded.append(_CodedColumn(first, _coded_text(column, values, schema.missing_codes, report)))
                 else:
                     numbers, missing = _coded_number(column, values, schema.missing_codes, report, first_row + start)
                     coded.append(_CodedColumn(first, numbers))
@@ -465,6 +475,10 @@ def _write(coded: list[_CodedColumn], out: Array) -> None:
 def _as_csr(coded: list[_CodedColumn], n_columns: int) -> csr_matrix:
     entries = []
     for first, values, width, shares in coded:
+        if is_sparse(values):
+            own = values.tocoo()
+            entries.append((own.row, first + own.col, own.data))
+            continue
         rows = np.flatnonzero(values if width is None else values >= 0)
         if width is None:
             entries.append((rows, np.full(rows.size, first), values[rows]))
@@ -476,7 +490,7 @@ def _as_csr(coded: list[_CodedColumn], n_columns: int) -> csr_matrix:
     rows, places, numbers = map(np.concatenate, zip(*entries, strict=True))
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((numbers, (rows, places)), shape=(len(coded[0].values), n_columns))
+    return csr_matrix((numbers, (rows, places)), shape=(coded[0].values.shape[0], n_columns))
 
 
 def _coded_number(
@@ -491,6 +505,17 @@ def _coded_number(
     refuse_infinite(column.name, numbers, first_row)
     report.add_missing(column, int(np.count_nonzero(missing)))
     return np.where(missing, column.mean, numbers), missing  # type: ignore[arg-type]
+
+
+def _coded_text(column: Column, values: Values, codes: Sequence[str], report: EncodingReport) -> csr_matrix:
+    """The weights of the words of each row, with the missing-value indicator as the last column."""
+    from scipy.sparse import csr_matrix, hstack
+
+    texts, index = stripped_texts(values, codes)
+    missing = index == len(texts)
+    report.add_missing(column, int(np.count_nonzero(missing)))
+    found = word_weights([*texts, ""], column)[index]
+    return hstack([found, csr_matrix(missing[:, None], dtype=np.float64)], "csr") if column.missing_column else found
 
 
 def _coded_category(column: Column, values: Values, codes: Sequence[str], report: EncodingReport) -> Array:

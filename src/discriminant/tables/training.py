@@ -125,9 +125,9 @@ def read_training(
     drop : list of str, default=()
         Columns to drop.
     types : dict, optional
-        Types of columns that should not be inferred: ``"number"``, ``"category"``, ``"boolean"``, ``"date"``, or
-        ``"date-dmy"`` and ``"date-mdy"`` for dates with the day or the month first. In a declared column no number is a
-        missing-value code, and no level another spelling.
+        Types of columns that should not be inferred: ``"number"``, ``"category"``, ``"boolean"``, ``"date"``,
+        ``"date-dmy"`` and ``"date-mdy"`` for dates with the day or the month first, or ``"text"`` for words. In
+        a declared column no number is a missing-value code, and no level another spelling.
     weights, groups : str, optional
         Columns of row weights, and of groups of dependent rows for validation.
     time : str, optional
@@ -141,9 +141,11 @@ def read_training(
         indicators of fewer missing values. A twentieth of the rows is never rare; 1 codes everything.
     drop_classes_below : int, default=1
         Classes with fewer rows than this are dropped, here and in evaluations. 1 keeps all.
-    coding : {"reference", "full"}, default="reference"
+    coding : {"reference", "full", "sparse"}, default="reference"
         Which levels of a category have a coded column. All but the most frequent, so that a coefficient compares a
-        level with it: for maximum likelihood and inference. Or all, so that a penalty treats them alike.
+        level with it: for maximum likelihood and inference. Or all, so that a penalty treats them alike. "sparse" is
+        the same, but of categories with more than ``max_levels`` levels each level of two or more rows has a sparse
+        column, whose effect a ridge shrinks towards the mean of the levels; other levels have this mean.
     by_type : bool, default=False
         Infer types from the storage types alone: numbers are numbers (not codes), text of a frame and Booleans are
         categories.

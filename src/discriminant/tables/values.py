@@ -24,6 +24,9 @@ def complete_rows(columns: Iterable[Column], data: pa.Table, codes: Sequence[str
         values = data[column.name]
         if column.kind == "category":
             missing = level_index(column.name, values, column.places, codes)[0] == MISSING_PLACE
+        elif column.kind == "text":
+            texts, index = stripped_texts(values, codes)
+            missing = index == len(texts)
         else:
             missing = np.isnan(as_floats(column, values, codes))
         if refuse and missing.any():
@@ -118,6 +121,19 @@ def distinct_texts(values: Values) -> tuple[list[str], Array]:
     if texts.null_count:  # a dictionary may contain null
         index = np.where(np.append(texts.is_null(), False)[index], len(texts), index)
     return texts.fill_null("").to_pylist(), index
+
+
+def stripped_texts(values: Values, codes: Sequence[str]) -> tuple[list[str], Array]:
+    """The distinct texts that are neither empty nor missing-value codes, and the place of each row's.
+
+    Missing values have the last place.
+    """
+    found, index = distinct_texts(values)
+    stripped = [text.strip() for text in found]
+    kept = [place for place, text in enumerate(stripped) if text and text not in codes]
+    places = np.full(len(found) + 1, len(kept))
+    places[kept] = np.arange(len(kept))
+    return [stripped[place] for place in kept], places[index]
 
 
 def _as_text(values: pa.Array) -> pa.Array:

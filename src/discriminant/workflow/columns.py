@@ -63,6 +63,8 @@ class Distribution:
 def distribution(labelled: LabelledTable, column: Column, where: slice) -> Distribution:
     """The distribution of a used column in each class; imputed values are left out if they have an indicator."""
     X: Any = labelled.training.X[:, where]
+    if column.kind == "text":
+        return _words(column, X, labelled.training.codes)
     coded = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     codes, n_classes = labelled.training.codes, len(labelled.class_rows)
     if column.kind in ("number", "date"):
@@ -80,6 +82,14 @@ def distribution(labelled: LabelledTable, column: Column, where: slice) -> Distr
     np.add.at(counts, (codes, place), 1.0)
     names, counts = _most_frequent(names, counts)
     return Distribution(names, _shares(counts))
+
+
+def _words(column: Column, X: Any, codes: Array) -> Distribution:
+    """The share of the rows of each class that have a word, for the words whose shares differ most."""
+    rows = np.eye(codes.max() + 1)[codes]
+    shares = (X > 0).T.dot(rows).T[:, : len(column.levels)] / rows.sum(axis=0)[:, None]
+    chosen = np.argsort(-np.ptp(shares, axis=0), kind="stable")[:MAX_LEVELS]
+    return Distribution([column.levels[place] for place in chosen], shares[:, chosen])
 
 
 def _levels(column: Column, coded: Array) -> tuple[list[str], Array]:

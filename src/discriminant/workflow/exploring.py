@@ -181,10 +181,10 @@ class FittedInUse:
         from ..results import plain
 
         model, schema, seen = self.fitted.model, self.fitted.table.schema, self.stored.training
-        row, reason, added, rule = base.copy(), "", None, self._rule
+        row, reason, added, rule, before = base.copy(), "", None, self._rule, self.raw_values(base)
         outside = dict[str, tuple[float, float]]()
         for column, where in table_columns(self.fitted.table):
-            if column.name in values:
+            if column.name in values and values[column.name] != before[column.name]:
                 row[where] = column.code(values[column.name])
             low, high = float(seen["lowest"][where][0]), float(seen["highest"][where][0])
             if column.kind in ("number", "date") and not low <= row[where][0] <= high:

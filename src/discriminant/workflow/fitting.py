@@ -168,7 +168,7 @@ def learned_values(model: BaseEstimator, schema: Schema) -> dict[str, Any]:
     if hasattr(model, "priors_"):
         values["priors"] = model.priors_.tolist()
     if hasattr(model, "coef_"):
-        table = coefficient_table(model, names, schema=schema)
+        table = coefficient_table(model, names, schema=schema).without(schema.words)
         values["coefficients"] = {**table.to_dict(), "reason": table.reason}
     if hasattr(model, "means_") and len(names):
         values["means"] = {name: column.tolist() for name, column in zip(names, model.means_.T, strict=True)}
@@ -177,7 +177,8 @@ def learned_values(model: BaseEstimator, schema: Schema) -> dict[str, Any]:
         values["explained_variance_ratio"] = model.explained_variance_ratio_.tolist()
     if hasattr(model, "members_"):
         values["families"] = model.describe().to_dict()
-        values["member_coefficients"] = member_coefficients(model, names)
+        tables = member_coefficients(model, names).items()
+        values["member_coefficients"] = {family: table.without(schema.words) for family, table in tables}
     return values
 
 

@@ -18,7 +18,17 @@ from ...estimators.base import PosteriorClassifier, RuleClassifier
 from ...estimators.formula_fit import input_names
 from ...multiclass import CodebookRule
 from ...results import plain, quoted
-from ...rules import DiagonalRule, ExpandedRule, LevelRule, LinearRule, MixedRule, OrdinalRule, PoolRule, QuadraticRule
+from ...rules import (
+    DiagonalRule,
+    EffectsRule,
+    ExpandedRule,
+    LevelRule,
+    LinearRule,
+    MixedRule,
+    OrdinalRule,
+    PoolRule,
+    QuadraticRule,
+)
 from ...tables.column import Column
 from ...tables.levels import NUMBER, REFERENCE_PLACE, LevelPlaces
 from ...tables.notation import Notation
@@ -226,11 +236,14 @@ def recipe(model: BaseEstimator, schema: Schema | Mapping[str, Any] | None = Non
         rule, ordinal = _linear_of_ordinal(rule)
     if hasattr(model, "basis_"):
         rule = ExpandedRule(model.basis_, rule)
+    if schema is None and hasattr(model, "encoder_"):
+        schema = model.encoder_.schema_
+    if schema is not None:
+        schema = schema if isinstance(schema, Schema) else Schema.from_dict(schema)
+        _refuse_texts(schema)
     members = _members(rule, model)
     if not all(map(_is_sound, members)):
         raise InputError(f"This {type(model).__name__} has NaN or infinity among its numbers. Fit it again.")
-    if schema is None and hasattr(model, "encoder_"):
-        schema = model.encoder_.schema_
     if schema is not None and isinstance(rule, MixedRule) and rule.categorical:
         raise ParameterError(
             f"This {type(model).__name__} has its own raw categories. Leave out ", Setting("schema"), "."
@@ -249,6 +262,13 @@ def recipe(model: BaseEstimator, schema: Schema | Mapping[str, Any] | None = Non
     classes = [plain(label) for label in model.classes_]
     last_wins = isinstance(model, RuleClassifier) and model._last_wins
     return Recipe(type(model).__name__, classes, columns, inputs, members, answer, last_wins, ordinal)
+
+
+def _refuse_texts(schema: Schema) -> None:
+    if texts := [column.name for column in schema.used if column.kind == "text"]:
+        raise ParameterError(
+            f"{quoted(texts)}: text columns cannot be exported. Predict with the model file, or fit without them."
+        )
 
 
 def _is_sound(member: Member) -> bool:
@@ -402,6 +422,11 @@ def _with_outputs(basis: Basis, wanted: Array) -> Basis:
 def _pool_members(rule: PoolRule) -> tuple[Member, ...]:
     shares = (rule.weights / rule.weights.sum()).tolist()
     pairs = [(own, share) for own, share in zip(rule.rules, shares, strict=True) if share >= MIN_MEMBER_SHARE]
+    if any(isinstance(own, EffectsRule) for own, _ in pairs):
+        raise ParameterError(
+            "A pool with effects of a category with many levels cannot be exported. Predict with the model file, or "
+            "fit again with all levels in dense columns by a larger max_levels, or another model such as ridge."
+        )
     return tuple(replace(_RULES[type(own)](own), share=share) for own, share in pairs)
 
 
