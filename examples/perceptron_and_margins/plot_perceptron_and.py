@@ -1,6 +1,6 @@
 """
-The perceptron learns AND
-=========================
+Perceptron for AND
+==================
 
 The perceptron starts at w = 0, b = 0 and visits the four rows in turn; each misclassified row moves the line. With
 sign(0) = 1 there are eleven updates, to w = (2, 1), b = -3.

@@ -14,11 +14,14 @@ from sklearn.svm import SVC
 
 from discriminant import (
     FisherDiscriminant,
+    LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
     LogisticRegression,
+    OneVsOne,
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.data import as_rows
+from discriminant.datasets import load
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.figures import boundary, decision_regions, projected_histograms
@@ -351,3 +354,17 @@ def test_named_rows_are_drawn_without_a_warning_and_with_their_names():
     rows = as_rows(X + (y == "b")[:, None], ["length", "width"])
     figure = decision_regions(LinearDiscriminantAnalysis().fit(rows, y), rows, y)
     assert figure.layout.xaxis.title.text == "length"
+
+
+def test_boundaries_of_votes_are_exact_where_scores_jump():
+    """Lines between the regions of one-vs-one are those of its binary models, however coarse the grid."""
+    data = load("pinwheel")
+    model = OneVsOne(LeastSquaresClassifier()).fit(data.X, data.y)
+    figure = decision_regions(model, data.X, data.y, resolution=20)
+    (line,) = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "lines"]
+    ends = np.column_stack((line.x, line.y)).reshape(-1, 3, 2)[:, 0].astype(float)  # where a side of a cell is crossed
+    step = 1e-2
+    around = np.stack([ends + step * np.array(to) for to in ((1, 0), (-1, 0), (0, 1), (0, -1))])
+    labels = np.stack([model.predict(part) for part in around])
+    assert (labels != labels[0]).any(axis=0).all()
+    assert len(ends) > 40

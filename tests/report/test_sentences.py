@@ -120,7 +120,7 @@ def test_the_cheapest_single_answer_costs_least(rows, data):
     means = {a: np.mean([costs[t][a] for t in truth]) for a in classes}
     answer, least = found.cheapest
     assert means[answer] == pytest.approx(min(means.values())) == pytest.approx(least)
-    said = cost_sentence(found["cost"], found.cheapest, found.is_decided_by_costs)
+    said = cost_sentence("Mean cost per row", found["cost"], found.cheapest, found.is_decided_by_costs)
     assert f"always {quoted(answer)}" in said
     assert "expected cost" not in said
 
@@ -236,6 +236,19 @@ def test_one_measure_has_one_value_in_the_report(repeats):
     accuracy = found.cross_validation.mean(data.winner, "accuracy")
     assert percent(accuracy) in content["bullets"][0]
     assert ("first of 3 repeats" in data.evaluated_on) == (repeats == 3)
+
+
+@pytest.mark.parametrize("metric", ["cost", "log_loss"])
+def test_the_measure_that_ranks_the_models_leads_the_summary(metric):
+    X, y, _ = cancer()
+    costs = {"malignant": {"benign": 5.0}, "benign": {"malignant": 1.0}}
+    models = {"lda": LinearDiscriminantAnalysis(), "ml": LogisticRegression()}
+    found = compare(models, X, y, cv=3, metric=metric, costs=costs)
+    content = answer_section(TableReport(found, (X, y), given_costs=costs))
+    lead = "cost" if metric == "cost" else "accuracy"
+    assert lead in content["bullets"][0]
+    assert content["keys"][0]["metric"] == lead
+    assert sum("Best model: " in bullet for bullet in content["bullets"]) == 1
 
 
 @given(st.lists(st.tuples(SHARES | st.just(math.nan), SHARES), min_size=2, max_size=4))

@@ -117,3 +117,12 @@ def delayed(address, seconds):
         accepting.join()
     for connection in connections:
         connection.join()
+
+
+def choose(page, label, *options):
+    """Choose options of a list, and wait until it is closed."""
+    page.get_by_label(label, exact=True).click()
+    for option in options:
+        page.get_by_role("option", name=option).click()
+    page.keyboard.press("Escape")
+    page.get_by_role("listbox").first.wait_for(state="hidden")  # closing the list moves the focus

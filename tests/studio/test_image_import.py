@@ -123,7 +123,7 @@ def page(visit):
 
 
 def import_file(page, path):
-    page.get_by_role("button", name="Import areas").click()
+    page.get_by_role("button", name="Import training areas").click()
     page.get_by_role("dialog").get_by_label("Choose a file of areas").set_input_files(path)
 
 
@@ -188,7 +188,7 @@ def use(page, key, tool):
 
 def test_four_covers_are_mapped_from_imported_areas_and_their_hectares_reported(page):
     truth, names = scene().truth, scene().classes
-    page.get_by_role("button", name="Import areas").click()
+    page.get_by_role("button", name="Import training areas").click()
     page.get_by_role("dialog").get_by_label("or choose a file beside the image").click()
     page.get_by_role("option", name="areas.geojson").click()
     page.locator(".plane[data-classes]").wait_for()
@@ -197,8 +197,8 @@ def test_four_covers_are_mapped_from_imported_areas_and_their_hectares_reported(
     expect(shown).to_have_count(4, timeout=PATIENCE)
     areas = [float(re.search(r"([\d.]+) ha", words)[1]) for words in shown.all_inner_texts()]
     assert sum(areas) == pytest.approx(96 * 128 * 0.01, rel=1e-3)
-    page.get_by_role("tab", name="Check").click()
-    page.get_by_role("tab", name="Check", selected=True).wait_for()
+    page.get_by_role("tab", name="Map accuracy").click()
+    page.get_by_role("tab", name="Map accuracy", selected=True).wait_for()
     page.get_by_label("Number of points").fill("16")
     page.get_by_label("Minimum per class").fill("4")
     page.get_by_role("button", name="Sample points").click()
@@ -208,7 +208,7 @@ def test_four_covers_are_mapped_from_imported_areas_and_their_hectares_reported(
             int, re.search(r"Column (\d+), row (\d+)", page.locator(".q-tab-panel").inner_text()).groups()
         )
         page.keyboard.press(str(truth[row, column] + 1))
-    page.get_by_role("heading", name="Estimated accuracy and areas").wait_for()
+    page.get_by_role("heading", name="Estimated accuracy and hectares of the classes").wait_for()
     report = page.locator(".q-tab-panel").inner_text()
     assert "Overall accuracy" in report
     assert all(name in report for name in names)

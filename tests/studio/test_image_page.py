@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import rasterio
 from playwright.sync_api import expect
-from studios import PATIENCE, delayed, running
+from studios import PATIENCE, choose, delayed, running
 
 from discriminant.raster import draw_samples, open_areas, read_class_map
 from discriminant.studio.image_panels import corners_of
@@ -54,7 +54,7 @@ def name_class(page, name):
 
 
 def draw_by_numbers(page, name, numbers, count):
-    page.get_by_label("Add an area by coordinates").fill(numbers)
+    page.get_by_label("Add a training area by coordinates").fill(numbers)
     page.keyboard.press("Enter")
     page.get_by_role("radio", name=f"{name} {count} area").wait_for()
 
@@ -67,12 +67,6 @@ def use(page, tool):
 def put_down(page):
     page.keyboard.press("Escape")
     page.locator(".plane[data-tool='']").wait_for()
-
-
-def choose(page, label, option):
-    page.get_by_label(label).click()
-    page.get_by_role("option", name=option).click()
-    expect(page.get_by_role("listbox")).to_have_count(0, timeout=PATIENCE)  # closing the list moves the focus
 
 
 @pytest.fixture
@@ -347,7 +341,7 @@ def test_classes_are_named_coloured_and_deleted(drawn, scene):
     drawn.keyboard.press("Enter")
     drawn.locator(".step", has_text="Classes").get_by_role("alert").filter(has_text="already").wait_for()
     drawn.get_by_role("button", name="Rename or delete snow").click()
-    drawn.get_by_role("button", name="Delete with its areas").click()
+    drawn.get_by_role("button", name="Delete with its training areas").click()
     drawn.get_by_role("radio", name="snow").wait_for(state="detached")
     assert list(kept(scene)["classes"]) == ["water", HOSTILE]
 
@@ -372,7 +366,7 @@ def test_scatter_and_image_show_what_is_chosen_on_the_other(drawn):
 def test_separability_and_accuracy_of_held_out_areas(drawn):
     drawn.get_by_role("tab", name="Separability").click()
     drawn.get_by_role("region", name="Table of distances").wait_for()
-    drawn.get_by_role("tab", name="Accuracy").click()
+    drawn.get_by_role("tab", name="Cross-validation").click()
     drawn.get_by_role("region", name="Confusion matrix").wait_for()
     assert "100.0 %" in drawn.locator(".lead").inner_text()
 
@@ -408,7 +402,8 @@ def test_layers_and_opacity(drawn):
 
 @pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(drawn, violations):
-    shown = {"Areas": ".areas", "Signatures": "table", "Separability": "table", "Accuracy": "table", "Check": "button"}
+    shown = {"Training areas": ".areas", "Signatures": "table", "Separability": "table"}
+    shown |= {"Cross-validation": "table", "Map accuracy": "button"}
     for name, part in shown.items():
         drawn.get_by_role("tab", name=name).click()
         drawn.locator(f".q-tab-panel {part}").first.wait_for()
@@ -438,7 +433,7 @@ def test_areas_map_and_report_can_be_downloaded(drawn, tmp_path):
 
 
 def test_points_are_labelled_one_by_one_and_survive_a_reload(drawn, scene):
-    drawn.get_by_role("tab", name="Check").click()
+    drawn.get_by_role("tab", name="Map accuracy").click()
     drawn.get_by_label("Number of points").fill("8")
     drawn.get_by_label("Minimum per class").fill("4")
     drawn.get_by_role("button", name="Sample points").click()
@@ -446,7 +441,7 @@ def test_points_are_labelled_one_by_one_and_survive_a_reload(drawn, scene):
     for number in range(1, 9):
         if number == 5:
             drawn.reload()
-            drawn.get_by_role("tab", name="Check").click()
+            drawn.get_by_role("tab", name="Map accuracy").click()
         drawn.get_by_role("heading", name=f"Point {number} of 8").wait_for()
         column = float(re.search(r"Column (\d+)", drawn.locator(".q-tab-panel").inner_text())[1])
         if number % 2:
@@ -454,7 +449,7 @@ def test_points_are_labelled_one_by_one_and_survive_a_reload(drawn, scene):
         else:
             answers = drawn.get_by_role("group", name="Class of the point")
             answers.get_by_role("button", name="water" if column < 150 else "sand").click()
-    drawn.get_by_role("heading", name="Estimated accuracy and areas").wait_for()
+    drawn.get_by_role("heading", name="Estimated accuracy and hectares of the classes").wait_for()
     labels = [feature["properties"]["reference"] for feature in json.loads(file.read_text())["features"]]
     assert sorted(labels) == [HOSTILE] * 4 + ["water"] * 4
     assert "Overall accuracy: 100.0 %" in drawn.locator(".q-tab-panel").inner_text()
@@ -468,7 +463,7 @@ def test_a_reload_loses_nothing_and_tabs_do_not_overwrite_each_other(drawn, scen
     open_path(other, scene)
     other.get_by_role("radio", name="water 2 areas").wait_for()
     draw_by_numbers(other, "water", "80,80,90,90", 3)
-    drawn.get_by_label("Add an area by coordinates").fill("100,100,110,110")
+    drawn.get_by_label("Add a training area by coordinates").fill("100,100,110,110")
     drawn.keyboard.press("Enter")
     drawn.get_by_role("alert").filter(has_text="Reload the page").wait_for()
     assert len(kept(scene)["features"]) == 5

@@ -297,7 +297,7 @@ def test_the_gallery_leads_to_every_lesson_and_back(visit):
     with visit("/learn") as page:
         page.get_by_role("heading", level=1, name="Learn linear classification").wait_for()
         page.locator(".lesson-card svg").nth(len(VIEWS) - 1).wait_for()
-        page.get_by_role("link", name="The perceptron learns AND").wait_for()
+        page.get_by_role("link", name="Perceptron for AND").wait_for()
         page.get_by_role("link", name="Perceptron updates").click()
         opened(page).get_by_role("heading", name="Perceptron updates").wait_for()
         page.get_by_role("link", name="All lessons").click()
@@ -313,6 +313,19 @@ def test_board_and_steps_are_on_the_first_screen(visit):
         page.wait_for_function(f"{bottom.format('.plot')} <= 720")
         assert page.evaluate(bottom.format(".transport")) < page.evaluate(bottom.format(".plot"))
         assert page.evaluate("document.querySelector('.plot').offsetHeight") >= 300
+
+
+def test_the_end_of_training_is_on_the_first_screen(visit):
+    for points, words in (
+        ("xor", re.compile("^Stopped after .* not linearly separable. Misclassified: [1-4] of 4")),
+        ("and", "Converged in epoch"),
+    ):
+        with visit(f"/learn?view=perceptron&points={points}") as page:
+            page.set_viewport_size({"width": 1280, "height": 720})
+            opened(page)
+            result = page.locator(".result").filter(has_text=words)
+            result.wait_for()
+            assert result.bounding_box()["y"] < page.locator(".transport").bounding_box()["y"] < 720
 
 
 def test_formulas_and_answers_are_folded(visit):

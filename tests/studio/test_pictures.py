@@ -101,7 +101,7 @@ def test_the_image_page_fits_every_screen(visit, take, coast, dark):
             page.keyboard.press("Enter")
             for number, box in enumerate(boxes, 1):
                 page.get_by_role("radio", name=name, checked=True).wait_for()
-                page.get_by_label("Add an area by coordinates").fill(box)
+                page.get_by_label("Add a training area by coordinates").fill(box)
                 page.keyboard.press("Enter")
                 page.get_by_role("radio", name=f"{name} {number} area").wait_for()
         page.locator(".plane[data-classes]").wait_for()

@@ -11,6 +11,8 @@ from dataclasses import asdict, replace
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import expect
+from studios import PATIENCE, choose
 
 from discriminant import LogisticRegression
 from discriminant.errors import InputError
@@ -37,14 +39,6 @@ def files(studio):
     return studio.folder
 
 
-def choose(page, label, *options):
-    page.get_by_label(label, exact=True).click()
-    for option in options:
-        page.get_by_role("option", name=option).click()
-    page.keyboard.press("Escape")
-    page.wait_for_function("!document.querySelector('.q-menu')")
-
-
 @pytest.fixture(scope="module")
 def opened(visit, files):
     """The page with the table, whose models are few."""
@@ -58,6 +52,13 @@ def opened(visit, files):
 
 def card(page, name):
     return page.locator(".card").filter(has=page.get_by_role("heading", name=name, exact=True))
+
+
+def test_the_cells_of_a_row_of_the_columns_are_aligned(opened):
+    opened.get_by_role("tab", name="Data").click()
+    row = opened.get_by_role("region", name="Table of columns").get_by_role("row").nth(1)
+    row.wait_for()
+    assert len({cell.bounding_box()["y"] for cell in row.locator("th, td").all()}) == 1
 
 
 def test_columns_are_searched_and_shown_by_class(opened):
@@ -88,11 +89,26 @@ def test_types_are_declared_and_reach_the_code(opened):
     assert "--types code=category" in opened.get_by_role("region", name="Command").inner_text()
 
 
-def test_models_are_ranked_by_expected_cost_which_is_then_the_decision(opened, files, tmp_path):
-    choose(opened, "Rank the models by", "expected cost")
+def test_a_cost_ranks_the_models_by_expected_cost_and_other_measures_need_none(opened):
+    metric, cost = opened.get_by_label("Rank the models by"), opened.get_by_label("Cost of a miss")
+    opened.get_by_role("button", name="Costs of errors").click()
     assert opened.get_by_label("Missed class").input_value() == "bad"
+    cost.fill("5")
+    expect(metric).to_have_value("expected cost", timeout=PATIENCE)
+    cost.fill("")
+    expect(metric).to_have_value("automatic (log-loss)", timeout=PATIENCE)
+    choose(opened, "Rank the models by", "expected cost")
+    expect(cost).to_have_value("1", timeout=PATIENCE)
+    choose(opened, "Rank the models by", "AUC")
+    expect(cost).to_have_value("", timeout=PATIENCE)
+
+
+def test_models_are_ranked_by_expected_cost_which_is_then_the_decision(opened, files, tmp_path):
+    opened.get_by_label("Cost of a miss").fill("5")
+    expect(opened.get_by_label("Rank the models by")).to_have_value("expected cost", timeout=PATIENCE)
     opened.get_by_role("button", name="Compare").click()
     opened.get_by_role("heading", name="Model comparison").wait_for()
+    opened.locator(".report li").first.filter(has_text="expected cost per row").wait_for()
     opened.get_by_role("region", name="Table of models").get_by_role("columnheader", name="Cost").first.wait_for()
     opened.get_by_role("tab", name="Decide").click()
     opened.get_by_text(re.compile("^Decision: bad is predicted.*5 : 1")).first.wait_for()
@@ -104,6 +120,9 @@ def test_models_are_ranked_by_expected_cost_which_is_then_the_decision(opened, f
         label = row.get_by_role("rowheader").inner_text()
         p_bad = float(row.get_by_role("cell").first.inner_text())
         assert label == ("bad" if p_bad >= 1 / 6 else "good")
+    decision = opened.get_by_role("region", name="Decision in effect")
+    for words in ("Threshold bad is predicted where", "Costs 5 for a missed bad", "Set in Costs of errors (step 3)"):
+        decision.get_by_role("row", name=words).wait_for()
     python = opened.get_by_role("region", name="Python").inner_text()
     assert "metric='cost', costs={'bad': {'good': 5" in python
     (tmp_path / "loans.csv").write_bytes((files / "loans.csv").read_bytes())

@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
+from studios import PATIENCE, choose
 
 from discriminant import Decision, DecisionClassifier, load, open_table, read_model_file
 from discriminant.decision import Posterior
@@ -31,14 +33,6 @@ def files(studio):
         with (studio.folder / name).open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(found)
     return studio.folder
-
-
-def choose(page, label, *options):
-    page.get_by_label(label, exact=True).focus()
-    page.keyboard.press("Enter")
-    for option in options:
-        page.get_by_role("option", name=option).click()
-    page.keyboard.press("Escape")
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +70,57 @@ def predict(page, path):
         return list(csv.DictReader(file))
 
 
+def test_the_summary_leads_to_the_places_of_costs_and_threshold(compared):
+    for width in (400, 1280):
+        compared.set_viewport_size({"width": width, "height": 900})
+        compared.get_by_role("tab", name="Comparison").click()
+        compared.get_by_role("button", name="Costs of errors (step 3)").click()
+        expect(compared.get_by_label("Cost of a miss")).to_be_focused(timeout=PATIENCE)
+        expect(compared.get_by_label("Cost of a miss")).to_be_in_viewport(timeout=PATIENCE)
+    compared.get_by_role("button", name="Threshold (tab Decide)").click()
+    compared.get_by_role("slider", name="Threshold").wait_for()
+
+
+def test_a_decision_is_explained_for_one_row_of_explain_and_of_what_if(compared):
+    compared.get_by_role("tab", name="Explain").click()
+    panel = compared.get_by_role("tabpanel")
+    rows = panel.get_by_role("region", name="Contributions of columns").get_by_role("row")
+    panel.get_by_label("Row of the table").fill("7")
+    expect(rows.first).to_be_visible(timeout=PATIENCE)
+    compared.get_by_role("button", name="Change its values in What if").click()
+    dose = panel.get_by_label("dose", exact=True)
+    expect(panel.get_by_label("Row of the table")).to_have_value("7", timeout=PATIENCE)
+    dose.fill("9.75")
+    compared.get_by_role("region", name="Contributions").get_by_text("9.75", exact=True).wait_for()
+    compared.get_by_role("tab", name="Explain").click()
+    panel.get_by_text("With the values of What if: dose = 9.75.").wait_for()
+    names = rows.get_by_role("rowheader").all_inner_texts()
+    values = [float(row.get_by_role("cell").last.inner_text()) for row in rows.all()[1:]]
+    assert [names[0], names[-1]] == ["An average row", "This row"]
+    assert values[-1] == pytest.approx(sum(values[:-1]), abs=0.02)
+    panel.get_by_label("Row of the table").fill("100000")
+    panel.get_by_role("alert").filter(has_text="not in the training data").wait_for()
+    panel.get_by_label("Row of the table").fill("0")
+    panel.get_by_text("With the values of What if").wait_for(state="detached")
+
+
+def test_explain_has_one_measure_of_calibration(compared):
+    compared.get_by_role("tab", name="Explain").click()
+    panel = compared.get_by_role("tabpanel")
+    panel.get_by_text("integrated calibration index 0").wait_for()
+    panel.get_by_text("Calibration slope").wait_for()
+    assert panel.get_by_text("Smooth calibration curve.", exact=True).count() == 1
+    expect(panel.locator(".js-plotly-plot .legendtext").first).to_be_visible(timeout=PATIENCE)
+    assert panel.get_by_text(re.compile("calibration error", re.IGNORECASE)).count() == 0
+
+
+def test_predict_states_the_default_decision(compared):
+    compared.get_by_role("tab", name="Predict").click()
+    decision = compared.get_by_role("region", name="Decision in effect")
+    decision.get_by_role("row", name="Predicted class the most probable one (threshold 0.5)").wait_for()
+    decision.get_by_role("row", name="Set in default").wait_for()
+
+
 def test_the_notes_of_a_prediction_are_shown_and_an_error_clears_its_results(compared, files):
     rows = predict(compared, files / "odd.csv")
     notes = compared.get_by_role("list", name="Notes").get_by_role("listitem").all_inner_texts()
@@ -95,7 +140,9 @@ def test_a_decision_reaches_predictions_model_file_report_and_code(compared, fil
     used = compared.get_by_text(re.compile("^Decision: ill is predicted")).first
     used.filter(has_text="5 : 1").wait_for()
     decided = predict(compared, files / "new.csv")
-    compared.get_by_text(re.compile("^Decision: ill is predicted")).first.wait_for()
+    in_effect = compared.get_by_role("region", name="Decision in effect")
+    for words in ("Threshold ill is predicted", "Costs 5 for a missed ill", "Set in the tab Decide"):
+        in_effect.get_by_role("row", name=words).wait_for()
     for before, row in zip(plain, decided, strict=True):
         assert float(row["probability_ill"]) == pytest.approx(float(before["probability_ill"]))
         assert (row["prediction"] == "ill") == (float(row["probability_ill"]) >= 1 / 6)

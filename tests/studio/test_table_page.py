@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from studios import PATIENCE, delayed
+from studios import PATIENCE, choose, delayed
 
 from discriminant import load, open_table, read_model_file, read_training
 from discriminant.errors import InputError
@@ -36,15 +36,6 @@ def files(studio):
             csv.writer(file).writerows(part)
     (studio.folder / "bad.csv").write_bytes(b"\x00\xff\x00" * 50)
     return studio.folder
-
-
-def choose(page, label, *options):
-    """Choose options of a list by keyboard alone."""
-    page.get_by_label(label, exact=True).focus()
-    page.keyboard.press("Enter")
-    for option in options:
-        page.get_by_role("option", name=option).click()
-    page.keyboard.press("Escape")
 
 
 @pytest.fixture(scope="module")

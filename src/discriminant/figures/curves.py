@@ -212,8 +212,7 @@ def calibration_curve(
     for k, (label, one) in enumerate(by_class.items()):
         name = "outcome" if label is None else theme.written(label)
         coarse = one.rebinned(n_bins, by) if len(one.weight) > n_bins else one
-        error, (low, high) = coarse.calibration_error(None, level=level)
-        _add_calibration(made, coarse, k, f"{name}: calibration error {error:.3f} ({low:.3f} to {high:.3f})", level)
+        _add_calibration(made, coarse, k, name, level)
     made.update_xaxes(_share_axis("Predicted probability"), row=2, col=1)
     made.update_xaxes(_share_axis(""), row=1, col=1)
     made.update_yaxes(_share_axis("Observed frequency"), row=1, col=1)

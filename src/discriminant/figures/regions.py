@@ -43,6 +43,8 @@ MIN_OPACITY: Final = 0.10
 MAX_OPACITY: Final = 0.50
 #: Points of the grid between two marks of ambiguous regions.
 MARK_STEP: Final = 3
+#: Halvings of a side of a grid cell, to a thousandth of its length.
+BISECTIONS: Final = 10
 #: Points of a curve over one column.
 CURVE_POINTS: Final = 600
 
@@ -243,8 +245,46 @@ def _add_regions(made: Figure, view: View, points: LabelledPoints, x: Array, y: 
                 colorscale=[[0, theme.see_through(shade, MIN_OPACITY)], [1, theme.see_through(shade, MAX_OPACITY)]],
                 hovertemplate=f"predicted: {theme.written(label)}{words}<extra></extra>",
             )  # fmt: skip
+    style: dict[str, Property] = {"color": theme.INK, "width": 1.4}
+    if hasattr(view.model, "ambiguous"):
+        codes = np.array([labels.index(label) for label in predicted.tolist()]).reshape(len(y), len(x))
+        line = _boundary_lines(
+            codes, lambda plane: [labels.index(own) for own in view.predictions(plane).tolist()], x, y
+        )
+        made.add_scatter(x=line[:, 0], y=line[:, 1], mode="lines", line=style, hoverinfo="skip", showlegend=False)
+        return
     for margin in _margins(view.model, rows, predicted, labels):
-        _add_zero(made, x, y, margin, {"color": theme.INK, "width": 1.4})
+        _add_zero(made, x, y, margin, style)
+
+
+def _boundary_lines(codes: Array, predict: Callable[[Array], Sequence[int]], x: Array, y: Array) -> Array:
+    """Lines between regions, for scores that jump at the boundaries, such as votes: x and y, NaN between two lines.
+
+    The place where the prediction changes is bisected on every side of a grid cell. In each cell these places are
+    joined with their mean: a straight boundary stays straight, and three regions meet in a point.
+    """
+    ny, nx = codes.shape
+    total, n = np.zeros((ny - 1, nx - 1, 2)), np.zeros((ny - 1, nx - 1, 1))
+    sides: list[tuple[Array, Array]] = []  # cells, and the place on one of their sides
+    for along in (0, 1):  # sides between neighbours in a row, and in a column
+        step = np.array([0, 1]) if along == 0 else np.array([1, 0])
+        first = np.argwhere(np.diff(codes, axis=1 - along) != 0)
+        second = first + step
+        a, b = (np.column_stack((x[place[:, 1]], y[place[:, 0]])) for place in (first, second))
+        own = codes[first[:, 0], first[:, 1]]
+        for _ in range(BISECTIONS if len(first) else 0):
+            middle = (a + b) / 2
+            stays = (np.asarray(predict(middle)) == own)[:, None]
+            a, b = np.where(stays, middle, a), np.where(stays, b, middle)
+        for cells in (first, first - step[::-1]):  # the cells on both sides
+            inside = (cells >= 0).all(axis=1) & (cells < (ny - 1, nx - 1)).all(axis=1)
+            sides.append((cells[inside], b[inside]))
+    for cells, places in sides:
+        np.add.at(total, tuple(cells.T), places)
+        np.add.at(n, tuple(cells.T), 1)
+    means = total / np.maximum(n, 1)
+    lines = [np.stack((places, means[tuple(cells.T)], np.full_like(places, np.nan)), 1) for cells, places in sides]
+    return np.concatenate(lines).reshape(-1, 2).astype(np.float32)
 
 
 def _margins(model: Classifier, rows: MatrixLike, predicted: Array, labels: Sequence[Hashable]) -> list[Array]:

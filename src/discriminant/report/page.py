@@ -202,10 +202,16 @@ def write_page(
 
 def part(section: Section, words: Mapping[str, tuple[str, str]] | None = None) -> str:
     """The text and tables of a section as HTML, without its figures, for a page that draws them itself."""
-    content = {name: None if isinstance(value, Drawing) else value for name, value in section.content.items()}
-    template = "blocks.html" if "blocks" in content else "sections.html"
+    content = {name: _without_figures(value) for name, value in section.content.items()}
+    template = "blocks.html" if section.name == "blocks" else "sections.html"
     written = _environment().get_template(template).make_module({"words": words or {}})
-    return str(getattr(written, "blocks" if "blocks" in content else section.name)(content))
+    return str(getattr(written, section.name)(content))
+
+
+def _without_figures(value: Any) -> Any:
+    if isinstance(value, list):
+        return [one for one in value if not isinstance(one, Drawing)]
+    return None if isinstance(value, Drawing) else value
 
 
 @cache

@@ -18,7 +18,7 @@ from ..arrays import Array, Classifier
 from ..data import as_rows
 from ..estimators.coefficients import CoefficientTable, coefficient_table, reference_notes
 from ..evaluation.class_curves import ClassCurves
-from ..evaluation.intervals import RANGE_MARK
+from ..evaluation.intervals import RANGE_MARK, Estimate
 from ..evaluation.model_evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
 from ..moments.collinearity import collinearity_findings
@@ -373,28 +373,46 @@ def roc_section(data: TableReport) -> dict[str, Any]:
     }
 
 
+#: A bias-corrected calibration error that is 0 at the precision of the page.
+NEGLIGIBLE_ERROR: Final = 5e-4
+
+
 def calibration_section(data: TableReport) -> dict[str, Any]:
-    """The section on calibration."""
+    """The section on calibration.
+
+    Its one measure of the error is the integrated calibration index of the smooth curves, or without them the
+    calibration error of the bins: their numbers differ, because bins average errors and are corrected for bias.
+    """
     from ..figures import calibration_curve
 
     evaluation = data.evaluation
     if not evaluation.calibration:
         return {"skipped": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES}
-    bins, error = evaluation.calibration, evaluation["ece"]
+    bins, smooth = evaluation.calibration, smooth_calibration_blocks(data)
     # For two classes one curve is enough: the other probabilities are the complement.
     shown = bins if evaluation.positive is None else {evaluation.positive: bins[evaluation.positive]}
     return {
-        "distance": f"{100 * error.value:.1f}",
-        "distance_interval": "" if math.isnan(error.low) else f"{100 * error.low:.1f} to {100 * error.high:.1f}",
-        "sentences": _calibration_sentences(data),
+        "error": "" if smooth else _calibration_error(evaluation["ece"]),
+        "sentences": _calibration_sentences(data, bool(smooth)),
         "drawing": drawing("plot-calibration", calibration_curve, shown),
-        "blocks": smooth_calibration_blocks(data),
+        "blocks": smooth,
     }
 
 
-def _calibration_sentences(data: TableReport) -> list[str]:
+def _calibration_error(error: Estimate) -> str:
+    """The calibration error in percentage points with its range; one that was corrected to 0 has the range only."""
+    if math.isnan(error.low):
+        return f"{100 * error.value:.1f} percentage points"
+    ends = f"{100 * error.low:.1f} to {100 * error.high:.1f}"
+    if error.value < NEGLIGIBLE_ERROR:
+        return f"no larger than random variation (range {ends} percentage points)"
+    return f"{100 * error.value:.1f} percentage points ({ends})"
+
+
+def _calibration_sentences(data: TableReport, is_smooth: bool) -> list[str]:
+    """Calibration slope and intercept; the largest error of a class if no smooth curves measure the errors."""
     line = data.evaluation.calibration_line
-    errors = {found.of: found.value for found in data.evaluation.estimates if found.metric == "ece"}
+    errors = {found.of: found.value for found in data.evaluation.estimates if found.metric == "ece" and not is_smooth}
     worst = max(data.classes, key=lambda label: errors.get(label, -math.inf))
     largest = (
         [f"Largest calibration error: {quoted(worst)}, {100 * errors[worst]:.1f} percentage points."]

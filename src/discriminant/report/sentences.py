@@ -57,13 +57,13 @@ def error_sentence(model: str, error_rate: float, n_errors: float, most_frequent
     return f"Error rate of {model}: {percent(error_rate)}{most}."
 
 
-def cost_sentence(cost: Estimate, cheapest: tuple[Hashable, float] | None, is_least_expected: bool) -> str:
-    """The mean cost per row, with that of the best constant prediction."""
+def cost_sentence(name: str, cost: Estimate, cheapest: tuple[Hashable, float] | None, is_least_expected: bool) -> str:
+    """The cost per row, which ``name`` introduces, with that of the best constant prediction."""
     how = " (decisions minimise expected cost)" if is_least_expected else ""
     constant = ""
     if cheapest is not None:
         constant = f"; always {quoted(cheapest[0])}: {measured('cost', cheapest[1])}"
-    return f"Mean cost per row{how}: {written('cost', cost)}{constant}."
+    return f"{name}{how}: {written('cost', cost, with_level=True)}{constant}."
 
 
 @dataclass(frozen=True)

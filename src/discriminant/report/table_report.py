@@ -345,8 +345,9 @@ def title_of(data: TableReport) -> str:
 
 
 def answer_section(data: TableReport) -> dict[str, Any]:
-    """The summary: at most four bullets, a recommendation, and the main measures."""
-    bullets = [_accuracy(data), _rare_class(data), _standing(data), _costs(data)]
+    """The summary: at most four bullets (first the costs, if they rank), a recommendation, and the main measures."""
+    others = [_accuracy(data), _rare_class(data), _standing(data)]
+    bullets = [_costs(data), *others] if _is_ranked_by_cost(data) else [*others, _costs(data)]
     return {
         "bullets": [bullet for bullet in bullets if bullet],
         "recommendation": _recommendation(data),
@@ -354,12 +355,24 @@ def answer_section(data: TableReport) -> dict[str, Any]:
     }
 
 
+def _is_ranked_by_cost(data: TableReport) -> bool:
+    """Whether the models are ranked by expected cost."""
+    own = data.comparison if data.given_evaluation is None and data.costs is not None else None
+    return own is not None and own.metric == "cost"
+
+
 def _accuracy(data: TableReport) -> str:
     is_given = data.given_evaluation is not None or data.comparison is None
     name = f"{'Accuracy' if is_given else 'Held-out accuracy'} of {data.winner}"
-    if data.standing is not None and data.standing.beats_baseline and not data.standing.better:
-        name = f"Best model: {data.winner}. Held-out accuracy"
+    if not _is_ranked_by_cost(data):
+        name = _introduced(data, "Held-out accuracy") or name
     return accuracy_sentence(name, data.accuracy, data.confusion.most_frequent)
+
+
+def _introduced(data: TableReport, name: str) -> str:
+    """The name of a measure with the model as the best one; empty if it is not the best."""
+    is_best = data.standing is not None and data.standing.beats_baseline and not data.standing.better
+    return f"Best model: {data.winner}. {name}" if is_best else ""
 
 
 def _rare_class(data: TableReport) -> str:
@@ -391,7 +404,12 @@ def _costs(data: TableReport) -> str:
         return ""
     if "cost" not in data.evaluation:
         return "Costs were given, but the evaluation was made without them."
-    return cost_sentence(data.measure("cost"), data.evaluation.cheapest, data.is_decided_by_costs)
+    cost, cheapest, is_least = data.measure("cost"), data.evaluation.cheapest, data.is_decided_by_costs
+    name = "Mean cost per row"
+    if _is_ranked_by_cost(data):
+        name = "Held-out expected cost per row"
+        name = _introduced(data, name) or f"{name} of {data.winner}"
+    return cost_sentence(name, cost, cheapest, is_least)
 
 
 def _key_figures(data: TableReport) -> list[dict[str, str]]:
@@ -406,6 +424,8 @@ def _key_figures(data: TableReport) -> list[dict[str, str]]:
         if metric in data.evaluation:
             called = "AUC (mean over folds)" if metric == "auc" and data.has_two_aucs else ""
             found.append((metric, called, data.measure(metric)))
+    if _is_ranked_by_cost(data):
+        found.sort(key=lambda one: one[0] != "cost")
     return [
         {
             "metric": metric,

@@ -268,6 +268,10 @@ class Tabs:
         """The name of the open panel."""
         return str(self._tabs.value)
 
+    def open(self, name: str) -> None:
+        """Open a panel."""
+        self._tabs.set_value(name)
+
     def replace(self, panels: dict[str, Callable[[], None]]) -> None:
         """Build the panels by other functions: the open one now, the others when they are opened.
 

@@ -74,7 +74,7 @@ class ClassRow:
             given.on("keydown.enter", rename)
             with ui.row():
                 ui.button("Rename", on_click=rename).props("unelevated dense")
-                delete = ui.button("Delete with its areas").props("outline dense")
+                delete = ui.button("Delete with its training areas").props("outline dense")
                 delete.on_click(lambda: act(lambda: self.page.work.delete_class(self.name)))
                 ui.button("Cancel", on_click=dialog.close).props("flat dense")
 

@@ -87,9 +87,9 @@ class ImportDialog:
         self.page, self._file = page, Path()
         self._layers: dict[str, list[str]] = {}
         with ui.dialog(value=True) as self._dialog, ui.card().classes("dialog"):
-            self._dialog.props["aria-label"] = "Import areas"
+            self._dialog.props["aria-label"] = "Import training areas"
             self._dialog.on("hide", self._dialog.delete)
-            text("Import areas", tag="h2")
+            text("Import training areas", tag="h2")
             text(
                 "Polygons, lines or points with a class each, from GeoJSON, GeoPackage, KML or a zipped Shapefile. "
                 "They are reprojected to the image and added to its areas.",

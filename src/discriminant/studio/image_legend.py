@@ -83,7 +83,7 @@ def legend(work: ImageWork, layer: str) -> str:
 
 
 def legend_note(work: ImageWork) -> str:
-    """How the areas in the legend were computed."""
+    """How the hectares and shares in the legend were computed."""
     if work.trained is None:
         return ""
     smoothed, choice = work.trained.rendered.margin > 0, work.trained.choice
@@ -92,8 +92,8 @@ def legend_note(work: ImageWork) -> str:
     sampled = "" if whole else f", estimated from {percent(1 / work.preview.weight)} of the pixels"
     chosen = "" if choice is None else f" {choice.sentence}"
     return (
-        f"Areas on the map{before}{sampled}, not corrected for its errors. The tab Check estimates the true areas with "
-        f"intervals.{chosen}"
+        f"Hectares (ha) and shares on the map{before}{sampled}, not corrected for its errors. The tab Map accuracy "
+        f"estimates the true ones with intervals.{chosen}"
     )
 
 

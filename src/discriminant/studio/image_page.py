@@ -121,7 +121,7 @@ class ImagePage:
     """The controls on the left, the image with its areas and results on the right."""
 
     def __init__(self, visitors: Visitors) -> None:
-        self.visitors, self.state, self.active, self.tab = visitors, State(), "", "Areas"
+        self.visitors, self.state, self.active, self.tab = visitors, State(), "", "Training areas"
         self._browser_class = ""  #: the active class of the browser as far as it is known here
         self.chosen: int | None = None  #: the key of the selected area
         self._drawn_areas: dict[int, tuple[Area, str]] = {}  #: what the browser shows, with its colour
@@ -166,14 +166,15 @@ class ImagePage:
             self.looks.visible = self.stretch.visible = False
 
     def _class_controls(self) -> None:
-        with step("Classes and areas", 2):
+        with step("Classes and training areas", 2):
             with ui.row().classes("adding"):
                 self.naming = ui.input("New class").props("dense outlined").on("keydown.enter", self._name)
                 ui.button("Add", on_click=self._name).props("outline dense")
             self.classes = ClassList(self)
-            ui.button("Import areas", icon="upload_file", on_click=self._import).props("outline dense")
+            ui.button("Import training areas", icon="upload_file", on_click=self._import).props("outline dense")
+            text("GeoJSON, GeoPackage, KML or zipped Shapefile", "remark")
             self.notes = text("", "remark").props("aria-live=polite")
-            self.corners = ui.input("Add an area by coordinates").props("dense outlined")
+            self.corners = ui.input("Add a training area by coordinates").props("dense outlined")
             self.corners.props["hint"] = "Pixels: left, top, right, bottom; or x, y; or all corners"
             self.corners.on("keydown.enter", self._by_numbers)
             self.drawing = Work("Fitting")
@@ -395,7 +396,7 @@ class ImagePage:
         ]
         self._drawn_areas = shown
         self.call("showAreas", list(shown), changed, self.chosen, self._n_moves)
-        self.panels["Areas"].show()
+        self.panels["Training areas"].show()
 
     def _show_classes(self) -> None:
         """Show the classes; areas are drawn for the active one."""
@@ -446,8 +447,8 @@ class ImagePage:
             await self._delete()
 
     async def _number_key(self, name: str) -> None:
-        panel = self.panels.get("Check")
-        if self.tab == "Check" and panel is not None and panel.is_asking:
+        panel = self.panels.get("Map accuracy")
+        if self.tab == "Map accuracy" and panel is not None and panel.is_asking:
             await panel.label(name)
         else:
             self.choose_class(name)
@@ -563,26 +564,23 @@ class ImagePage:
             await self.drawing.run(work.train, self.model.value, self.smoothing.value, rule)
         self._show_map()
         self.copies.show(*work.code())
-        self.tabs.refresh("Signatures", "Separability", "Accuracy")
-        self.panels["Check"].trained()
+        self.tabs.refresh("Signatures", "Separability", "Cross-validation")
+        self.panels["Map accuracy"].trained()
 
     def _build_tabs(self) -> None:
         """The tabs with the results."""
         from .image_panels import AreaPanel, CheckPanel, SignaturePanel, accuracy_panel, separability_panel
 
-        self.panels = {"Areas": AreaPanel(self), "Signatures": SignaturePanel(self), "Check": CheckPanel(self)}
+        areas, check = AreaPanel(self), CheckPanel(self)
+        self.panels = {"Training areas": areas, "Signatures": SignaturePanel(self), "Map accuracy": check}
         trained = {
             "Signatures": self.panels["Signatures"].build,
             "Separability": lambda: separability_panel(self),
-            "Accuracy": lambda: accuracy_panel(self),
+            "Cross-validation": lambda: accuracy_panel(self),
         }
         builders = {name: partial(self._if_trained, build) for name, build in trained.items()}
-        self.tab = "Areas"
-        self.tabs = Tabs(
-            {"Areas": self.panels["Areas"].build, **builders, "Check": self.panels["Check"].build},
-            "Areas",
-            self._tabbed,
-        )
+        self.tab = "Training areas"
+        self.tabs = Tabs({self.tab: areas.build, **builders, "Map accuracy": check.build}, self.tab, self._tabbed)
 
     def _if_trained(self, build: Callable[[], None]) -> None:
         if self.work.trained is None:
@@ -591,7 +589,7 @@ class ImagePage:
             build()
 
     def _tabbed(self, name: str) -> None:
-        if self.tab == "Check":
+        if self.tab == "Map accuracy":
             self.call("showSpot", None, False)
             self.call("setOpacity", self.opacity.value / 100)
         self.tab = name

@@ -91,7 +91,7 @@ class AreaPanel:
             self._hint,
             "Select an area, here or on the image, to move its corners or delete it."
             if work.areas
-            else "Add a class and draw its areas with a tool above the image, or import areas (step 2).",
+            else "Add a class and draw its areas with a tool above the image, or import training areas (step 2).",
         )
         self._hint.visible = chosen is None
         self._show_corners(chosen)
@@ -247,7 +247,7 @@ def separability_panel(page: ImagePage) -> None:
 
 
 def accuracy_panel(page: ImagePage) -> None:
-    """The accuracy on held-out areas."""
+    """The accuracy on held-out training areas."""
     from ..report.raster_page import agreement_blocks
 
     computed("Cross-validating by area", page.work.accuracy, agreement_blocks)
@@ -304,7 +304,7 @@ class CheckPanel:
     def _drawing(self) -> None:
         text(
             "The accuracy of a map is estimated from a sample of points, drawn at random within each class of the map. "
-            "Label the points without seeing the map; accuracies and areas are then estimated with intervals."
+            "Label the points without seeing the map; accuracies and hectares are then estimated with intervals."
         )
         with ui.element("div").classes("thirds"):
             total = ui.number("Number of points", value=DEFAULT_POINTS, min=2, step=1, format="%d").props(
@@ -386,6 +386,6 @@ class CheckPanel:
         if found is not None and adjusted is not None:
             self.estimates.clear()
             with self.estimates:
-                text("Estimated accuracy and areas", tag="h3")
+                text("Estimated accuracy and hectares of the classes", tag="h3")
                 report_blocks(adjusted_blocks(adjusted, "pixels" if found.hectares is None else "hectares"))
                 text(shlex.join(command(work, check)), tag="pre")

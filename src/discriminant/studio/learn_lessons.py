@@ -114,7 +114,8 @@ def perceptron_view(points: Points, given: Given) -> Shown:
     primal, dual = (
         Perceptron(form, rule=rule, max_iter=epochs, trace=True).fit(points.X, points.y) for form in ("primal", "dual")
     )
-    facts = {"Updates": f"{primal.updates_:,}", "Epochs": f"{primal.n_iter_:,}", **_bound(primal)}
+    bound = _bound(primal)
+    facts = {"Updates": f"{primal.updates_:,}", "Epochs": f"{primal.n_iter_:,}"} | (bound or _NO_BOUND)
     return Shown(
         [
             drawing("plane", figures.perceptron_trace, primal, points.X, points.y, FRAMES, _limits(points)),
@@ -123,14 +124,29 @@ def perceptron_view(points: Points, given: Given) -> Shown:
         facts,
         {"settings": f"rule={rule!r}, max_iter={epochs}, trace=True"},
         {"rule": rule, "max_iter": epochs},
+        result=f"{_end(primal, epochs, bool(bound))} Misclassified: {_errors(points, primal)}.",
     )
 
 
+def _end(model: Perceptron, max_epochs: int, is_separable: bool) -> str:
+    """Why training ended."""
+    if model.converged_:
+        return f"Converged in epoch {model.n_iter_}: no row is misclassified."
+    cause = "" if is_separable else ": not linearly separable"
+    if model.n_iter_ < max_epochs:
+        return f"Stopped after {several(model.n_iter_, 'epoch')}, the weights repeat{cause}."
+    return f"Stopped after {several(max_epochs, 'epoch')}, the maximum{cause}."
+
+
+_NO_BOUND: Final = {"Bound R² / γ²": "none: not linearly separable"}
+
+
 def _bound(model: Perceptron) -> dict[str, str]:
+    """The bound on the number of updates and its parts; empty without linear separability."""
     try:
         proof = model.certificate()
     except DegenerateDataError:
-        return {"Bound R² / γ²": "none: not linearly separable"}
+        return {}
     assert not isinstance(proof, list)  # that is for more than two classes
     return {
         "Bound R² / γ²": f"{proof.bound:,.4g}", "Largest norm of a row R": f"{proof.R:.4g}",
@@ -284,9 +300,10 @@ def many_view(points: Points, given: Given) -> Shown:
             everywhere = model.ambiguous(points.in_form(grid(points.limits, RESOLUTION)[2]))
             share = float((everywhere.none | everywhere.several).mean())
             facts[f"{kind}: ambiguous area"] = f"{100 * share:.1f} %"
-    return Shown(
-        [_regions(points, model, kind) for kind, model in combined.items()], facts, _named(name), {"model": name}
-    )
+    areas = [f"{kind} {facts[area]}" for kind in combined if (area := f"{kind}: ambiguous area") in facts]
+    result = f"Ambiguous area: {', '.join(areas)}." if areas else ""
+    pictures = [_regions(points, model, kind) for kind, model in combined.items()]
+    return Shown(pictures, facts, _named(name), {"model": name}, result=result)
 
 
 def _costs(points: Points, cost: float) -> tuple[dict[Any, dict[Any, float]], Any, Any]:

@@ -168,6 +168,7 @@ class LearnPage:
                 with ui.element("details"):
                     text("Questions", tag="summary")
                     self.prompts = ui.element("div").classes("prompts")
+                self.result = text("", "result").props("aria-live=polite")
             self.board = Board().on("edit", self._edited)
             self.facts = report_html("").props("aria-live=polite")
             self.worked = report_html("")
@@ -399,6 +400,7 @@ class LearnPage:
             return
         shown, drawn = found or _with_figures(bare(points))
         self.board.show(view, drawn, points, state.revision)
+        set_text(self.result, shown.result)
         self.facts.set_content(keys(shown.facts) if shown.facts else "")
         self.copies.panel.visible = bool(shown.python)
         if shown.python:

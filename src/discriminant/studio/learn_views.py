@@ -49,6 +49,7 @@ class Shown:
     settings: Mapping[str, Any] = field(default_factory=dict)  #: the model and its parameters, for the command
     python: str = ""
     command: str = ""
+    result: str = ""  #: the main result in a sentence, shown above the figures
 
 
 @dataclass(frozen=True)

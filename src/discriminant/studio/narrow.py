@@ -24,12 +24,12 @@ def settings_bar() -> Iterator[None]:
             yield
 
 
-def fold(rail: ui.element) -> None:
-    """Fold the controls of narrow screens when there are results to show."""
+def fold(rail: ui.element, folded: bool = True) -> None:
+    """Fold the controls of narrow screens when there are results to show, or show them again."""
     place = f"getHtmlElement({rail.id})"
     rail.client.run_javascript(
-        f'{place}?.classList.add("folded"); '
-        f'{place}?.querySelector(".settings button")?.setAttribute("aria-expanded", "false")'
+        f'{place}?.classList.toggle("folded", {str(folded).lower()}); '
+        f'{place}?.querySelector(".settings button")?.setAttribute("aria-expanded", "{str(not folded).lower()}")'
     )
 
 

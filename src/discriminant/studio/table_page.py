@@ -30,14 +30,15 @@ from .frame import (
     visitor,
 )
 from .narrow import fold, settings_bar
+from .predict_panel import KINDS, PredictPanel, decision_of, decision_of_file
+from .ranking_controls import RankingControls
 from .visitors import Visitors
 
 if TYPE_CHECKING:
     from ..workflow.exploring import WrittenPredictions
     from .project import Project
-    from .table_work import Compared, ModelFile, Ranking, Table, TableFile
+    from .table_work import Compared, ModelFile, Table, TableFile
 
-KINDS: Final = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.arrow,.gz"
 _MODEL_KIND: Final = ".dsc"
 PROJECT_KIND: Final = ".dproject"
 _MODELS: Final = {
@@ -54,20 +55,6 @@ _MODELS: Final = {
 }
 #: The models of the first comparison; the page shows why some of them do not suit a table.
 DEFAULT_MODELS: Final = ("ridge", "lda", "rda", "naive-bayes", "svm-calibrated")
-#: The measures that rank the models.
-_METRICS: Final = {
-    "": "automatic (log-loss)",
-    "log_loss": "log-loss",
-    "brier": "Brier score",
-    "auc": "AUC",
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "f1": "F1",
-    "cost": "expected cost",
-}
-#: Cost ratios of a miss to another error.
-_RATIOS: Final = (1, 2, 3, 4, 5, 10, 20, 50, 100)
-Predict = Callable[[Path, Path], "WrittenPredictions"]
 
 
 @dataclass
@@ -166,13 +153,8 @@ class TablePage:
 
     def _model_controls(self) -> None:
         self.models = Choices(_MODELS, list(DEFAULT_MODELS), "Models to compare")
-        self.metric = ui.select(_METRICS, value="", label="Rank the models by")
-        with ui.element("div").classes("pair") as self.cost:
-            self.cost_class = ui.select({}, label="Missed class")
-            self.cost_ratio = ui.select({ratio: f"{ratio} : 1" for ratio in _RATIOS}, value=5, label="Cost of a miss")
-        self.cost.bind_visibility_from(self.metric, "value", lambda metric: metric == "cost")
-        for control in (self.models, self.metric, self.cost_class, self.cost_ratio):
-            control.props("dense outlined")
+        self.models.props("dense outlined")
+        self.ranked = RankingControls()
         self.compare = ui.button("Compare", on_click=self._compare).props("unelevated")
         self.comparing = Work("Comparing")
 
@@ -294,7 +276,7 @@ class TablePage:
             return
         self.models.set_value([name for name in project.models if name in self.models.options])
         try:
-            self._show_ranking(project.ranking(table))
+            self.ranked.show(project.ranking(table), table)
         except InputError as error:
             self.opening.fail(error)
         if project.model:
@@ -310,8 +292,7 @@ class TablePage:
 
     def _offer_models(self, table: Table) -> None:
         """Offer the ordinal model if the names of the classes have a known order, and the classes to miss."""
-        rarest = min(table.labelled.class_rows.items(), key=lambda pair: pair[1])[0]
-        self.cost_class.set_options({k: str(c) for k, c in enumerate(table.classes)}, value=table.classes.index(rarest))
+        self.ranked.offer(table)
         offered, order = dict(_MODELS), table.known_order
         if order is not None:
             offered["ordinal"] = f"Ordinal logistic regression ({' < '.join(map(str, order))})"
@@ -323,24 +304,9 @@ class TablePage:
         state = self.state
         if state.table is not None and state.comparing is None:
             models = tuple(self.models.value)
-            ranking = self._ranking(state.table)
+            ranking = self.ranked.ranking(state.table)
             state.comparing = Job(compared, state.table, models, state.compared, ranking, cancellable=True)
             await self.follow_comparison()
-
-    def _ranking(self, table: Table) -> Ranking:
-        """The chosen measure that ranks the models."""
-        from .table_work import Ranking
-
-        if self.metric.value != "cost":
-            return Ranking(self.metric.value or None)
-        return Ranking("cost", table.classes[self.cost_class.value], float(self.cost_ratio.value))
-
-    def _show_ranking(self, ranking: Ranking) -> None:
-        """Show the measure of a comparison or project in the controls."""
-        self.metric.set_value(ranking.metric or "")
-        if ranking.metric == "cost" and self.state.table is not None:
-            self.cost_class.set_value(self.state.table.classes.index(ranking.label))
-            self.cost_ratio.set_value(ranking.cost_ratio)
 
     async def follow_comparison(self) -> None:
         """Show a running comparison and its result, also after a reload of the page."""
@@ -390,7 +356,7 @@ class TablePage:
             names = [name for name in state.compared.comparison.ranking if name in state.compared.made]
             self.chosen.set_options(names, value=state.model)
             self.models.set_value(list(state.compared.made))
-            self._show_ranking(state.compared.ranking)
+            self.ranked.show(state.compared.ranking, table)
         self._show(tab)
 
     async def _choose_model(self, event: ValueChangeEventArguments) -> None:
@@ -433,7 +399,7 @@ class TablePage:
         table, folder = self.state.table, self.visitors.folder(visitor())
         if table is None:
             return
-        ranking = self._ranking(table)
+        ranking = self.ranked.ranking(table)
         project = Project.of(table, list(self.models.value), ranking, self.state.compared, self.state.model)
         path = folder / f"{table.file.path.stem}{PROJECT_KIND}"
         if await self.writing.run(project.write, table.file.path, path) is not None:
@@ -451,35 +417,15 @@ class TablePage:
         with self.stage:
             text(f"Model {stored.path.name}", tag="h1")
             Tabs(
-                {"Model": lambda: table_panels.stored(stored), "Predict": lambda: self._predict_panel(stored.predict)},
+                {
+                    "Model": lambda: table_panels.stored(stored),
+                    "Predict": lambda: PredictPanel(
+                        self.visitors, stored.predict, decision_of_file(stored.stored)
+                    ).build(),
+                },
                 "Model",
             )
         self._enable()
-
-    def _predict_panel(self, predict: Predict, decision: str = "") -> None:
-        """Predict the rows of another file."""
-        from . import table_panels
-
-        text("Open a table with the columns of the training data to predict the class of each row.")
-        if decision:
-            text(f"Decision: {decision}", "remark")
-        with ui.element("div").classes("narrow"):
-            predicting = Work("Predicting")
-
-            async def answer(path: Path, _: str) -> None:
-                shown.clear()
-                target = self.visitors.folder(visitor()) / "predictions.csv"
-                found = await predicting.run(predict, path, target)
-                if found is not None and not shown.is_deleted:
-                    with shown:
-                        table_panels.predicted(found)
-                        ui.button(
-                            "Download predictions", icon="download",
-                            on_click=lambda: ui.download.file(target, "predictions.csv"),
-                        ).props("unelevated")  # fmt: skip
-
-            FileChooser(self.visitors, answer, predicting).build("a table to predict", KINDS)
-        shown = ui.element("div").props("aria-live=polite")
 
     def _show(self, first: str = "Data") -> None:
         """Show the results in tabs; each is built when it is opened."""
@@ -490,9 +436,21 @@ class TablePage:
         self.stage.clear()
         with self.stage:
             text(f"Classification of “{table.target}”", tag="h1")
-            self.tabs = Tabs(panels, first if first in panels else "Data")
+            self.tabs = Tabs(panels, first if first in panels else "Data", self._opened_tab)
         fold(self.rail)
         self._enable()
+
+    def _give_costs(self) -> None:
+        self.ranked.open(self.rail)
+
+    def _open_tab(self, name: str) -> None:
+        if self.tabs is not None:
+            self.tabs.open(name)
+
+    def _opened_tab(self, name: str) -> None:
+        """Build a tab that shows one row again: the other tab may have changed the row."""
+        if self.tabs is not None and name in ("Explain", "What if"):
+            self.tabs.forget(name)
 
     def _update(self) -> None:
         """Show another model or positive class in the same tabs."""
@@ -518,17 +476,17 @@ class TablePage:
             """Build the tabs that depend on the decision again, when they are opened."""
             self.copies.show(*compared.code(name))
             if self.tabs is not None:
-                self.tabs.forget("What if", "Predict")
+                self.tabs.forget("Predict")
 
         def predict(source: Path, target: Path) -> WrittenPredictions:
             return compared.predict(name, source, target)
 
         return data | {
-            "Comparison": lambda: table_panels.comparison(compared, name),
+            "Comparison": lambda: table_panels.comparison(compared, name, self._give_costs, self._open_tab),
             "Decide": lambda: table_panels.Decide(compared, name, changed, self._choose_class).build(),
-            "Explain": lambda: table_panels.explanation(compared, name),
+            "Explain": lambda: table_panels.explanation(compared, name, self._open_tab),
             "Validate": lambda: table_panels.validation(compared, name),
             "Effects": lambda: table_panels.effects(compared, name),
             "What if": lambda: WhatIf(compared.in_use(name), compared.scenario).build(),
-            "Predict": lambda: self._predict_panel(predict, str(compared.decision or "")),
+            "Predict": lambda: PredictPanel(self.visitors, predict, decision_of(compared)).build(),
         }

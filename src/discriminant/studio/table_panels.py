@@ -14,11 +14,12 @@ from ..errors import Message, Model, Setting
 from ..workflow.columns import categories_with_odds, level_odds
 from ..workflow.exploring import ClassDecision
 from .frame import Slider, Work, computed, figure, report_html, report_part, table, text
+from .ranking_controls import COSTS
+from .what_if import ExplainedRow
 
 if TYPE_CHECKING:
     from ..report.cost_thresholds import Thresholds
     from ..workflow.columns import ColumnImportance
-    from ..workflow.exploring import WrittenPredictions
     from .table_work import Compared, ModelFile, Table
 
 _POINT: Final = {
@@ -55,25 +56,32 @@ def stored(found: ModelFile) -> None:
         report_html(table(["Column", "Class", "Coefficient"], rows, "Table of coefficients", 1))
 
 
-def comparison(compared: Compared, name: str) -> None:
-    """The summary, the models with their intervals, and the confusion matrix."""
+def comparison(compared: Compared, name: str, give_costs: Callable[[], None], open_tab: Callable[[str], None]) -> None:
+    """The summary with the places where costs are given, the models with their intervals, and the confusion matrix."""
     from ..report.sections import confusion_section, models_section
     from ..report.table_report import answer_section
 
     found = compared.data(name)
     report_part("answer", answer_section(found))
+    if compared.decision is None and found.evaluation.calibration:
+        with ui.row().classes("places"):
+            text("If errors differ in cost, give costs or move the threshold:", tag="span")
+            ui.button(f"{COSTS} (step 3)", on_click=give_costs).props("flat dense")
+            ui.button("Threshold (tab Decide)", on_click=lambda: open_tab("Decide")).props("flat dense")
     text("Model comparison", tag="h2")
     report_part("models", models_section(found))
     text("Performance", tag="h2")
     report_part("confusion", confusion_section(found))
 
 
-def explanation(compared: Compared, name: str) -> None:
-    """The importance of the columns, coefficients, odds ratios, a nomogram and the calibration."""
+def explanation(compared: Compared, name: str, open_tab: Callable[[str], None]) -> None:
+    """One prediction; then the importance of the columns, coefficients, odds ratios, a nomogram and the calibration."""
     from ..report.sections import calibration_section, coefficients_section
 
-    found, points = compared.data(name), compared.in_use(name).nomogram()
-    text("How the model uses the columns. The tab What if explains the prediction for one row.", "remark")
+    found, in_use = compared.data(name), compared.in_use(name)
+    points = in_use.nomogram()
+    text("Prediction of one row", tag="h2")
+    ExplainedRow(in_use, compared.scenario, lambda: open_tab("What if")).build()
     text("Importance of columns", tag="h2")
     importance(compared, name)
     text("Coefficients", tag="h2")
@@ -170,24 +178,6 @@ def _importance_table(measure: str, found: Sequence[ColumnImportance]) -> str:
     )
 
 
-def predicted(found: WrittenPredictions) -> None:
-    """The number of rows of each prediction, the notes, and the first rows."""
-    rows = [(label, f"{n:,}") for label, n in found.counts.items()]
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in found.notes)
-    counts = table(["Prediction", "Rows"], rows, "Predictions", 1)
-    report_html(counts + (f'<ul class="notes" aria-label="Notes">{notes}</ul>' if notes else ""))
-    if found.head:
-        text(f"First {len(found.head)} rows", tag="h3")
-        names = list(found.head[0])
-        report_html(table(names, [[_cell(row[name]) for name in names] for row in found.head], "First rows"))
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def validation(compared: Compared, name: str) -> None:
     """Performance corrected for optimism, calibration, decision curve and stability of predictions."""
     from ..report.validation_page import validation_blocks
@@ -220,7 +210,9 @@ class Decide:
         from ..report.cost_thresholds import RATIOS, thresholds_of
 
         self.compared, self.changed, self.interest = compared, changed, interest
-        self.data, self.ratios = compared.data(name), RATIOS
+        self.data = compared.data(name)
+        own = [] if compared.decision is None else [compared.decision.cost_ratio]
+        self.ratios = sorted({*RATIOS, *own})
         self.every = {found.label: found for found in thresholds_of(self.data)}
         self.are_probabilities = bool(self.data.evaluation.calibration)
 

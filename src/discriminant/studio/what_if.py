@@ -1,10 +1,11 @@
-"""The What if tab: one row of the table with other values, its prediction, and the nearest changes."""
+"""One row of the table: its prediction with the contributions of the columns, other values, and nearest changes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nicegui import background_tasks, run, ui
@@ -40,10 +41,11 @@ class WhatIf:
         self.in_use, self.scenario = in_use, scenario
         self.columns = in_use.fitted.schema.used[:MAX_CONTROLS]
         self.controls: dict[str, ValueElement] = {}
+        self.written = partial(_written, self.columns)
 
     def build(self) -> None:
         """Lay out the controls on one side and the prediction on the other."""
-        first, changes, fixed = self._start()
+        first, changes, fixed = _start(self.in_use, self.scenario)
         if self.in_use.decision is not None:
             text(f"Decision: {self.in_use.decision}", "remark")
         with ui.element("div").classes("side"):
@@ -56,6 +58,7 @@ class WhatIf:
                         self.controls[column.name] = _control(column)
                 text("Fixed columns", tag="h3")
                 names = [column.name for column in self.columns]
+                fixed = [name for name in fixed if name in names]
                 self.fixed = ui.select(names, multiple=True, value=fixed).props("dense outlined")
                 self.fixed.props["aria-label"] = "Fixed columns"
             with ui.element("div"):
@@ -72,17 +75,9 @@ class WhatIf:
             control.on_value_change(self._decide)
         ui.timer(0, self._decide, once=True)
 
-    def _start(self) -> tuple[int, dict[str, Value], list[str]]:
-        """The row, its changed values and the fixed columns that the user chose before, or the first row."""
-        scenario, known = self.scenario, {column.name for column in self.columns}
-        row = scenario.row if scenario.row is not None and self.in_use.place_of(scenario.row) is not None else None
-        if row is None:
-            return self.in_use.first_row, {}, []
-        return row, dict(scenario.values), [name for name in scenario.fixed if name in known]
-
     def _take(self, event: ValueChangeEventArguments) -> None:
         is_known = self.in_use.place_of(event.value) is not None
-        self.work.fail("" if is_known else f"Row {event.value} is not in the training data. Enter another row number.")
+        self.work.fail("" if is_known else _unknown(event.value))
         if is_known:
             self._set(event.value)
 
@@ -125,7 +120,7 @@ class WhatIf:
         self.found = found
         self.shown.clear()
         with self.shown:
-            _prediction(found, self._written)
+            _prediction(found, self.written)
         self.changes.clear()
         background_tasks.create(self._search())
 
@@ -139,15 +134,75 @@ class WhatIf:
             return
         self.changes.clear()
         with self.changes:
-            _changes(changes, self._written)
+            _changes(changes, self.written)
 
-    def _written(self, column: str, value: Value) -> str:
-        """A value as text: days as dates."""
-        if value is None:
-            return "missing"
-        if any(one.name == column and one.kind == "date" for one in self.columns):
-            return _day(value)
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+class ExplainedRow:
+    """The prediction for one row with the contributions of the columns; the row is that of the tab What if.
+
+    ``change`` opens that tab.
+    """
+
+    def __init__(self, in_use: FittedInUse, scenario: Scenario, change: Callable[[], None]) -> None:
+        self.in_use, self.scenario, self.change = in_use, scenario, change
+        self.written = partial(_written, in_use.fitted.schema.used)
+
+    def build(self) -> None:
+        """Lay out the number of the row, the prediction, and a way to change the row."""
+        row, values, _ = _start(self.in_use, self.scenario)
+        with ui.row().classes("finding"):
+            number = ui.number("Row of the table", value=row, min=0, step=1, format="%d").props("dense outlined")
+            ui.button("Change its values in What if", on_click=self.change).props("flat dense")
+        self.work, self.shown = Work("Predicting"), ui.element("div").props("aria-live=polite")
+        show = Latest(self._show)
+        self.row, self.values = row, values
+
+        def take() -> Awaitable[None] | None:
+            if self.in_use.place_of(number.value) is None:
+                self.work.fail(_unknown(number.value))
+                return None
+            self.row, self.values = int(number.value), {}
+            self.scenario.row, self.scenario.values = self.row, {}
+            return show()
+
+        number.on_value_change(take)
+        ui.timer(0, show, once=True)
+
+    async def _show(self) -> None:
+        place = self.in_use.place_of(self.row)
+        assert place is not None
+        found = await self.work.run(self.in_use.decided, self.in_use.coded_row(place), self.values)
+        if found is None or self.shown.is_deleted:
+            return
+        self.shown.clear()
+        with self.shown:
+            if self.values:
+                changed = listed([f"{name} = {self.written(name, own)}" for name, own in self.values.items()], 10)
+                text(f"With the values of What if: {changed}.", "remark")
+            _prediction(found, self.written)
+
+
+def _start(in_use: FittedInUse, scenario: Scenario) -> tuple[int, dict[str, Value], list[str]]:
+    """The row, its changed values and the fixed columns that the user chose before, or the first row."""
+    row = scenario.row if scenario.row is not None and in_use.place_of(scenario.row) is not None else None
+    if row is None:
+        return in_use.first_row, {}, []
+    optional = {column.name for column in in_use.fitted.schema.used if column.missing_column}
+    values = {name: value for name, value in scenario.values.items() if value is not None or name in optional}
+    return row, values, list(scenario.fixed)
+
+
+def _unknown(row: float | None) -> str:
+    return f"Row {row} is not in the training data. Enter another row number."
+
+
+def _written(columns: Sequence[Column], name: str, value: Value) -> str:
+    """A value of a column as text: days as dates."""
+    if value is None:
+        return "missing"
+    if any(one.name == name and one.kind == "date" for one in columns):
+        return _day(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _control(column: Column) -> ValueElement:
