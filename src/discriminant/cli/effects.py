@@ -70,7 +70,8 @@ class ErrorOptions:
         str | None,
         option(
             "KIND",
-            "model, HC0 to HC3, or CR0 to CR2 with --clusters.  [default: model; CR1 with --clusters]",
+            "model, HC0 to HC3, or CR0 to CR2 with --clusters.  [default: model; HC3 with importance weights; CR1 with "
+            "--clusters]",
             panel=_ERRORS,
         ),
     ] = None
