@@ -62,7 +62,9 @@ Settings = Annotated[list[str] | None, option("NAME=VALUE", "Parameter of the mo
 FormulaText = Annotated[str | None, option("FORMULA", "Target and terms: 'y ~ age + sex * dose + ns(bmi, df=4)'.")]
 Costs = Annotated[
     str | None,
-    option("FILE", "Cost table: true classes in rows, decisions in columns; ordered classes: absolute or squared."),
+    option(
+        "FILE", "Cost table (true classes in rows, decisions in columns), or absolute or squared for ordered classes."
+    ),
 ]
 RejectCost = Annotated[
     float | None,
@@ -118,7 +120,12 @@ MaxLevels = Annotated[
 ]  # fmt: skip
 DropClassesBelow = Annotated[int, option("ROWS", "Exclude classes with fewer rows.", panel=PREPROCESSING)]
 MissingColumns = Annotated[
-    str, option("POLICY", "Columns required by the model but missing from the data: refuse or missing.", panel=READING)
+    str,
+    option(
+        "POLICY",
+        "Columns required by the model but missing from the data: refuse, or missing (treat as missing values).",
+        panel=READING,
+    ),
 ]
 DaskAddress = Annotated[str | None, option("ADDRESS", "Dask scheduler, e.g. tcp://host:8786.", panel=STREAMING)]
 SparkAddress = Annotated[

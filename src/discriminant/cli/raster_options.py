@@ -68,7 +68,7 @@ class ImageOptions:
         str | None,
         option(
             "VALUES",
-            "Masked values (3,8-10), bits ('bits 1,3'), sentinel2-scl, landsat-qa or sentinel2-qa60.  [default: not 0]",
+            "Masked values (3,8-10), bits ('bits 1,3'), sentinel2-scl, landsat-qa or sentinel2-qa60.  [default: all nonzero values]",
             panel=IMAGE_PANEL,
         ),
     ] = None
@@ -136,7 +136,7 @@ class TrainingSource(AreaOptions):
 
     areas: Annotated[str | None, option("FILE", "Training areas: polygons, points or an image of classes.")] = None
     samples: Annotated[
-        str | None, option("FILE", "Samples or class statistics of raster samples, instead of --areas.")
+        str | None, option("FILE", "Samples or class statistics written by raster samples, instead of --areas.")
     ] = None
     model_file: Annotated[str | None, option("FILE", "Model file written by --save-model, instead of --areas.")] = None
     model: Annotated[

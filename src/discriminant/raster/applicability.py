@@ -291,7 +291,12 @@ def map_applicability(
     target = check_raster_target(output, overwrite)
     with opened(image) as source:
         if source.n_bands != len(found.means):
-            raise InputError(f"{source.label} has {source.n_bands} bands, but the samples have {len(found.means)}.")
+            raise InputError(
+                f"{source.label} has {source.n_bands} bands, but the samples have {len(found.means)}. Select the bands of "
+                "the training image (",
+                Setting("bands"),
+                ").",
+            )
 
         def indexed(window: Window) -> tuple[Window, Array]:
             values, valid = source.read(window)

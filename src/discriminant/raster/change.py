@@ -141,7 +141,9 @@ def map_change(
     legends = map_legend(before), map_legend(after)
     with open_image([os.fspath(before), os.fspath(after)]) as image:
         if image.n_bands != 2:
-            raise InputError(f"{image.label} have {image.n_bands} bands. Expected two class maps with one band each.")
+            raise InputError(
+                f"The maps {image.label} have {image.n_bands} bands. Expected two class maps with one band each."
+            )
         pixels, hectares = _crossed(image, legends)
         labels = _labels(legends, pixels, macro)
         legend = make_legend(list(dict.fromkeys(label for label in labels.ravel() if label is not None)))
@@ -197,7 +199,9 @@ def _crossed(image: Image, legends: tuple[Legend, Legend]) -> tuple[Array, Array
     """Pixels and hectares by class in both maps; index 0 is no class."""
     shape = tuple(1 + len(legend.entries) for legend in legends)
     if shape[0] * shape[1] > np.iinfo(np.uint16).max:
-        raise InputError(f"The maps have {shape[0] - 1} and {shape[1] - 1} classes. Merge classes first.")
+        raise InputError(
+            f"The maps have {shape[0] - 1} and {shape[1] - 1} classes, too many pairs for a change map. Merge classes first."
+        )
     areas = pixel_areas(image)
 
     def counted(window: Window) -> tuple[Array, Array]:

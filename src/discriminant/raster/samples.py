@@ -464,7 +464,9 @@ def _from_parquet(path: str) -> Samples:
     X = np.stack([table[j].to_numpy() for j in range(len(_PLACES) + 2, table.num_columns)], axis=1)
     bands = stored_bands(described["bands"], repr(path))
     if X.shape[1] != len(bands):
-        raise InputError(f"{path!r} describes {len(bands)} bands, but has {X.shape[1]}. It may be damaged.")
+        raise InputError(
+            f"{path!r} describes {len(bands)} bands, but has {X.shape[1]}. It may be damaged: extract the samples again."
+        )
     origin: Any = {
         key: tuple(value) if isinstance(value, list) else value for key, value in described["origin"].items()
     }

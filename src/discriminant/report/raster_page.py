@@ -178,7 +178,7 @@ def _advice(report: RasterReport) -> str:
     found = report.separability
     close = None if found is None else min(found.pairs, key=lambda pair: pair.jeffries_matusita)
     if close is not None and close.reading in ("poor", "very poor"):
-        return f"Digitise more areas of {quoted(close.first)} and {quoted(close.second)}, or merge the two classes."
+        return f"Add bands or indices that separate {quoted(close.first)} from {quoted(close.second)}, or merge the two classes."
     return "Classify the image with these samples, and estimate the accuracy on held-out areas."
 
 
@@ -205,7 +205,7 @@ def _pictures(image: Image | Paths | None, class_map: MapPath | None) -> Blocks:
         colours = [entry.colour for entry in legend.entries]
         table = [
             table_block("Legend of the map", head, rows, colours=colours),
-            Block("remark", "Pixel counts of the map, not corrected for its errors."),
+            Block("remark", "Areas by pixel counting, not corrected for the errors of the map."),
         ]
     return [Block("pictures", pictures), *table] if pictures else []
 
@@ -255,7 +255,7 @@ def samples_blocks(
 
 def separability_blocks(found: ClassSeparability) -> Blocks:
     """The distances of the closest pairs of classes, and of the bands."""
-    pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Bias-corrected"]
+    pairs = ["Class 1", "Class 2", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Bias-corrected"]
     pairs += ["Expected by chance", "Separability"]
     bands = ["Band", "Alone", "Cumulative mean", "Cumulative minimum"]
     others = len(found.pairs) - MAX_PRINTED_PAIRS
@@ -278,7 +278,7 @@ def applicability_blocks(found: ApplicabilityMap) -> Blocks:
         "The dissimilarity index of a pixel is its distance to the nearest training pixel in the standardised bands, "
         "divided by the mean distance between training pixels. The threshold is the largest dissimilarity index "
         "between training pixels of different areas, excluding outliers (Meyer & Pebesma 2021). "
-        "Held-out accuracy is valid inside this area."
+        "The held-out accuracy applies only to pixels inside this area."
     )
     return [Block("lead", str(found)), Block("remark", words)]
 
@@ -357,7 +357,7 @@ def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:
         table_block("Table of adjusted areas", *areas),
         Block("remark", method),
         table_block("Table of Wald intervals", ["Class", *(f"± {name}" for name in (*accuracies[0][1:], area))], wald),
-        Block("remark", f"{found.wald_sentence} They are too narrow for small samples and rare errors."),
+        Block("remark", f"{found.wald_sentence} Wald intervals are too narrow for small samples and rare errors."),
         drawing("plot-areas", figures.area_estimates, found, unit=unit),
         *(Block("remark", note) for note in found.notes),
     ]

@@ -163,7 +163,7 @@ def _summary(report: ValidationReport) -> Blocks:
         f"AUC corrected for optimism: {with_ends(auc.corrected, auc.low, auc.high, auc.is_range)} "
         f"(apparent {decimal(auc.apparent, 3)}).",
         f"Calibration slope: {with_ends(slope.corrected, slope.low, slope.high, slope.is_range)}.",
-        f"Method: {how}, {several(found.n_resamples, 'resample')}.",
+        f"Method: {how}, {several(found.n_resamples, 'resample' if found.method == 'bootstrap' else 'repeat')}.",
     ]
     if sum(found.failed.values()):
         bullets.append(f"Resamples that failed: {count(sum(found.failed.values()))}.")
@@ -187,7 +187,7 @@ def effect_blocks(report: ValidationReport) -> Blocks:
     for heading, blocks in {"Effects": _effects, "Diagnostics": _diagnostics}.items():
         content = blocks(report)
         found += [Block("heading", heading), *content] if content else []
-    return found or [Block("words", "This model has no numeric column and no diagnostics.")]
+    return found or [Block("words", "Effects need a numeric column; diagnostics need a logistic regression.")]
 
 
 #: A calibration slope below this means predictions that are clearly too extreme for new rows.
@@ -197,7 +197,7 @@ MIN_SLOPE: Final = 0.9
 def _advice(report: ValidationReport) -> str:
     slope = report.validation["calibration_slope"].corrected
     if slope < MIN_SLOPE:
-        return f"Shrink the coefficients (slope {decimal(slope, 2)}): use a penalty, fewer terms, or more rows."
+        return f"The model is overfitted (calibration slope {decimal(slope, 2)}): use a penalty, fewer terms, or more rows."
     return "Validate the model on data from another time or place before use."
 
 
@@ -205,7 +205,7 @@ def _data(report: ValidationReport) -> Blocks:
     rows = [[str(label), count(n), percent(n / report.n_rows)] for label, n in report.class_rows.items()]
     found: Blocks = [table_block("Table of classes", ["Class", "Rows", "Share"], rows)]
     if report.n_dropped:
-        found.append(Block("words", f"Rows left out (no class or missing values): {count(report.n_dropped)}."))
+        found.append(Block("words", f"Rows excluded (no class or missing values): {count(report.n_dropped)}."))
     if report.columns:
         cells = [[name, treatment] for name, treatment in report.columns]
         found += [Block("heading", "Columns")]
@@ -239,7 +239,9 @@ def _model(report: ValidationReport) -> Blocks:
 
     table = report.coefficients
     if table is None:
-        return [Block("words", f"{report.model_name} has no coefficients; the model file specifies it.")]
+        return [
+            Block("words", f"{report.model_name} has no coefficients; its full specification is in the model file.")
+        ]
     head = ["Term", "Class", "Coefficient", "Odds ratio" if table.log_odds else "", "95 % interval", "p"]
     rows = [
         [
@@ -320,7 +322,7 @@ def _performance(report: ValidationReport) -> Blocks:
         for row in found.rows
     ]
     ends = f"{100 * found.level:g} % interval"
-    failed = [f"{several(n, 'resample')} left out: {reason}." for reason, n in found.failed.items()]
+    failed = [f"{several(n, 'resample')} excluded: {reason}." for reason, n in found.failed.items()]
     return [
         table_block("Table of performance", ["Measure", "Apparent", "Optimism", "Corrected", ends], rows),
         *(Block("remark", text) for text in failed),
