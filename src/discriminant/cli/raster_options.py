@@ -68,7 +68,8 @@ class ImageOptions:
         str | None,
         option(
             "VALUES",
-            "Masked values (3,8-10), bits ('bits 1,3'), sentinel2-scl, landsat-qa or sentinel2-qa60.  [default: all nonzero values]",
+            "Masked values (3,8-10), bits ('bits 1,3'), sentinel2-scl, landsat-qa or sentinel2-qa60.  [default: all "
+            "nonzero values]",
             panel=IMAGE_PANEL,
         ),
     ] = None

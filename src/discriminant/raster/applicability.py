@@ -19,7 +19,7 @@ import numpy as np
 
 from ..arrays import Array, ArrayLike
 from ..engine import ProgressOption, in_order, parallel_map, progress_bar
-from ..errors import DegenerateDataError, InputError, ParameterError
+from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from ..results import Result, aligned, count, jsonable, percent
 from ..validation.labelled_table import labelled_table
 from ..validation.splits import plan_rounds
@@ -292,8 +292,8 @@ def map_applicability(
     with opened(image) as source:
         if source.n_bands != len(found.means):
             raise InputError(
-                f"{source.label} has {source.n_bands} bands, but the samples have {len(found.means)}. Select the bands of "
-                "the training image (",
+                f"{source.label} has {source.n_bands} bands, but the samples have {len(found.means)}. Select the "
+                "bands of the training image (",
                 Setting("bands"),
                 ").",
             )

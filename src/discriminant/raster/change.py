@@ -200,7 +200,8 @@ def _crossed(image: Image, legends: tuple[Legend, Legend]) -> tuple[Array, Array
     shape = tuple(1 + len(legend.entries) for legend in legends)
     if shape[0] * shape[1] > np.iinfo(np.uint16).max:
         raise InputError(
-            f"The maps have {shape[0] - 1} and {shape[1] - 1} classes, too many pairs for a change map. Merge classes first."
+            f"The maps have {shape[0] - 1} and {shape[1] - 1} classes, too many pairs for a change map. Merge "
+            "classes first."
         )
     areas = pixel_areas(image)
 

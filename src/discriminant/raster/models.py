@@ -363,8 +363,8 @@ def split_by_area(
     untested = np.flatnonzero(counts[:, held].sum(axis=1) == 0)
     if untested.size:
         raise LabelError(
-            f"No pixel of class {shown(samples.classes[untested[0]])} is left for the test data: each "
-            "of its groups also has the last training areas of another class. Use another  ", Setting("random_state"), ".",
+            f"No pixel of class {shown(samples.classes[untested[0]])} is left for the test data: each of "
+            "its groups also has the last training areas of another class. Use another ", Setting("random_state"), ".",
         )  # fmt: skip
     test = held[found.groups]
     return samples.take(~test), samples.take(test)

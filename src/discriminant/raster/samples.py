@@ -465,7 +465,8 @@ def _from_parquet(path: str) -> Samples:
     bands = stored_bands(described["bands"], repr(path))
     if X.shape[1] != len(bands):
         raise InputError(
-            f"{path!r} describes {len(bands)} bands, but has {X.shape[1]}. It may be damaged: extract the samples again."
+            f"{path!r} describes {len(bands)} bands, but has {X.shape[1]}. It may be damaged: extract the samples "
+            "again."
         )
     origin: Any = {
         key: tuple(value) if isinstance(value, list) else value for key, value in described["origin"].items()

@@ -217,7 +217,8 @@ def _checked(content: dict[str, Any], name: str) -> Signatures:
         covariance = covariances[k] if given is None else np.asarray(given, dtype=np.float64)
         if mean.shape != (p,) or covariance.shape != (p, p):
             raise InputError(
-                f"The mean of {where} must have {p} numbers, one for each band, and the covariance {p} x {p}. Correct the file."
+                f"The mean of {where} must have {p} numbers, one for each band, and the covariance {p} x {p}. "
+                "Correct the file."
             )
         if not np.isfinite(mean).all() or counts[k] < 1 or counts[k] % 1:
             raise InputError(f"The {where} must have a finite mean and 1 or more pixels. Correct the file.")

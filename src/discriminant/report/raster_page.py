@@ -178,7 +178,8 @@ def _advice(report: RasterReport) -> str:
     found = report.separability
     close = None if found is None else min(found.pairs, key=lambda pair: pair.jeffries_matusita)
     if close is not None and close.reading in ("poor", "very poor"):
-        return f"Add bands or indices that separate {quoted(close.first)} from {quoted(close.second)}, or merge the two classes."
+        names = f"{quoted(close.first)} from {quoted(close.second)}"
+        return f"Add bands or indices that separate {names}, or merge the two classes."
     return "Classify the image with these samples, and estimate the accuracy on held-out areas."
 
 

@@ -197,7 +197,8 @@ MIN_SLOPE: Final = 0.9
 def _advice(report: ValidationReport) -> str:
     slope = report.validation["calibration_slope"].corrected
     if slope < MIN_SLOPE:
-        return f"The model is overfitted (calibration slope {decimal(slope, 2)}): use a penalty, fewer terms, or more rows."
+        words = f"The model is overfitted (calibration slope {decimal(slope, 2)})"
+        return f"{words}: use a penalty, fewer terms, or more rows."
     return "Validate the model on data from another time or place before use."
 
 

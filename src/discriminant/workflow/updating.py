@@ -83,7 +83,8 @@ class UpdatedModel:
         own: Any = self.stored.model
         if self.columns is None:
             raise ParameterError(
-                f"{self.stored.name} is not linear in its columns, so its update cannot be written. Use a linear model, such as logistic."
+                f"{self.stored.name} is not linear in its columns, so its update cannot be written. Use a "
+                "linear model, such as logistic."
             )
         coef, intercept = _linear_predictor(own)
         if chosen.update == REFIT:

@@ -424,8 +424,8 @@ def _pool_members(rule: PoolRule) -> tuple[Member, ...]:
     pairs = [(own, share) for own, share in zip(rule.rules, shares, strict=True) if share >= MIN_MEMBER_SHARE]
     if any(isinstance(own, EffectsRule) for own, _ in pairs):
         raise ParameterError(
-            "An averaged model with effects of a category with many levels cannot be exported. Predict with the model file, or "
-            "fit again with all levels in dense columns by a larger max_levels, or another model such as ridge."
+            "An averaged model with effects of a category with many levels cannot be exported. Predict with the model "
+            "file, or fit again with all levels in dense columns by a larger max_levels, or another model such as ridge."
         )
     return tuple(replace(_RULES[type(own)](own), share=share) for own, share in pairs)
 
