@@ -425,7 +425,7 @@ def _pool_members(rule: PoolRule) -> tuple[Member, ...]:
     if any(isinstance(own, EffectsRule) for own, _ in pairs):
         raise ParameterError(
             "An averaged model with effects of a category with many levels cannot be exported. Predict with the model "
-            "file, or fit again with all levels in dense columns by a larger max_levels, or another model such as ridge."
+            "file, fit again with all levels in dense columns (larger max_levels), or use another model such as ridge."
         )
     return tuple(replace(_RULES[type(own)](own), share=share) for own, share in pairs)
 
