@@ -8,7 +8,7 @@ from painted import read_raster, scene, write_image
 from test_raster_cli import PLACES, run, square
 
 from discriminant.errors import ColumnError
-from discriminant.raster import Band, bands_like, open_image, refuse_other_bands
+from discriminant.raster import Band, add_indices, bands_like, open_image, refuse_other_bands
 from discriminant.raster.dates import band_date, band_dates, ranks
 
 NAMES = ["T33_20230501_B04", "T33_20230501_B08", "T33_20230715_B04", "T33_20230715_B08"]
@@ -68,6 +68,15 @@ def test_dates_in_descriptions_are_matched(tmp_path, values):
         found = bands_like(old.bands, new)
         refuse_other_bands(old.bands, found)
         assert_array_equal(found.read()[0], values[[2, 1, 3, 0]])
+
+
+def test_computed_bands_follow_the_dates(tmp_path, values):
+    old, new = stack(tmp_path / "old", NAMES, values), stack(tmp_path / "new", OTHERS, values[[2, 3, 0, 1]])
+    with open_image(old) as first, open_image(new) as second, open_image(old, bands="1-2") as part:
+        trained = add_indices(first, "NDVI", {"nir": 2, "red": 1})
+        assert_array_equal(bands_like(trained.bands, second).read()[0], trained.read()[0])
+        with pytest.raises(ColumnError):  # the date of a band that is only a source is not known
+            bands_like(add_indices(part, "NDVI", {"nir": 4, "red": 3}).bands, second)
 
 
 @pytest.mark.parametrize(

@@ -206,13 +206,16 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
     ...         bands_like([Band("blue", "uint8", True), Band("red", "uint8", True)], image).band_names
     ('blue', 'red')
     """
-    computed = [band for band in trained if band.expression]
-    found = _selected(_stored(trained), image)
+    computed, stored = [band for band in trained if band.expression], _stored(trained)
+    found = _selected(stored, image)
     if not computed or any(band.expression for band in image.bands):
         return found
     from .band_math import computed_like
 
-    return computed_like(computed, found)
+    numbers = {old.number: new.number for old, new in zip(stored, found.bands, strict=False)}
+    if not ranks(image.all_bands):  # dates may be in another order
+        numbers = {band.number: band.number for band in found.all_bands} | numbers
+    return computed_like(computed, found, numbers)
 
 
 def _selected(trained: Sequence[Band], image: Image) -> Image:
@@ -225,7 +228,7 @@ def _selected(trained: Sequence[Band], image: Image) -> Image:
         numbers, by = [image.bands[place].number for place in by_date], "date"
     elif all(band.named and band.name in places for band in trained):
         numbers, by = [places[band.name] for band in trained], "names"
-    elif all(band.of == len(image.all_bands) and band.number for band in trained):
+    elif not ranks(image.all_bands) and all(band.of == len(image.all_bands) and band.number for band in trained):
         numbers, by = [band.number for band in trained], "number"
     else:
         return image
