@@ -5,7 +5,7 @@ import pytest
 from landsat import write_shapes
 from numpy.testing import assert_array_equal
 from painted import read_raster, scene, write_image
-from test_raster_cli import PLACES, run, square
+from test_raster_cli import PLACES, refused, run, square
 
 from discriminant.errors import ColumnError
 from discriminant.raster import Band, add_indices, bands_like, open_image, refuse_other_bands
@@ -104,3 +104,6 @@ def test_the_command_maps_files_in_any_order(tmp_path, values):
     result = run("classify", *new, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "new.tif")
     assert "2024-05-10 for 2023-05-01" in result.stderr
     assert_array_equal(read_raster(tmp_path / "old.tif"), read_raster(tmp_path / "new.tif"))
+    given = ["--bands", "1-4", "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "no.tif"]
+    refused("classify", *new, *given)
+    assert not (tmp_path / "no.tif").exists()
