@@ -129,4 +129,6 @@ def test_other_bands_are_refused_before_the_first_map(tmp_path, tiles, model):
     (tmp_path / "more").mkdir()
     same = write_image(tmp_path / "more" / "a.tif", tiles[0])
     refused("classify", *tiles[1], same, "--each", "--model-file", model, "-o", tmp_path / "maps")
-    assert not list((tmp_path / "maps").glob("*"))
+    assert not (tmp_path / "maps").exists()
+    for folder in (tmp_path / "none" / "maps", model):
+        refused("classify", *tiles[1], "--each", "--model-file", model, "-o", folder)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DegenerateDataError, ParameterError
+from ..errors import DegenerateDataError, InputError, ParameterError
 from ..workflow.tables import name_value_pairs
 from . import options
 from .console import command_line, print_message, rendered
@@ -412,7 +412,6 @@ def _mapped_each(
     from ..raster import bands_like, classify_image, refuse_other_bands
     from ..raster.output import check_raster_target
 
-    Path(folder).mkdir(exist_ok=True)
     targets = [Path(folder, Path(path).stem + ".tif") for path in images]
     if len(set(targets)) < len(targets):
         raise ParameterError(
@@ -420,10 +419,15 @@ def _mapped_each(
         )
     with picture.open([images[0]]) as first:
         model = trained(first, None)
-    for path, target in zip(images, targets, strict=True):
-        check_raster_target(target, overwrite)
+    for path in images:
         with picture.open([path]) as image:
             refuse_other_bands(model.bands, bands_like(model.bands, image))
+    try:
+        Path(folder).mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot create the folder {folder!r}: {error.strerror}. Give another folder.") from error
+    for target in targets:
+        check_raster_target(target, overwrite)
     rule, written = model.rule(making), making.written(model.training, overwrite)
     maps = []
     for path, target in zip(images, targets, strict=True):
