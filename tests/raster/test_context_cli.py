@@ -85,6 +85,16 @@ def test_wrong_options_leave_no_file(tmp_path, train, arguments):
     assert not target.exists()
 
 
+@pytest.mark.parametrize(("side", "values"), [(59, None), (60, "bits 9"), (60, "300")])
+def test_masks_that_do_not_fit_leave_no_file(tmp_path, train, side, values):
+    """A mask on another grid, and bits and values that its type does not have."""
+    mask = write_image(tmp_path / "mask.tif", np.zeros((1, side, 60), "uint8"))
+    given = ["--mask", mask, *([] if values is None else ["--mask-values", values])]
+    refused(*train, *given, "-o", tmp_path / "map.tif", "--save-model", tmp_path / "m.dsc")
+    assert not (tmp_path / "map.tif").exists()
+    assert not (tmp_path / "m.dsc").exists()
+
+
 def test_accuracy_of_macro_classes(tmp_path, train):
     run(*train, "-o", tmp_path / "map.tif")
     areas, merged = tmp_path / "areas.gpkg", ["--macro", "sand=land", "--macro", "forest=land"]

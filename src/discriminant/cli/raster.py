@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DegenerateDataError, ParameterError
+from ..errors import DegenerateDataError, InputError, ParameterError
 from ..workflow.tables import name_value_pairs
 from . import options
 from .console import command_line, print_message, rendered
@@ -20,6 +21,7 @@ from .raster_options import (
     AreaOptions,
     ImageOptions,
     MapOptions,
+    TrainedModel,
     TrainingSource,
     print_image_findings,
     read_macro,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         ClassMap,
         ClassSeparability,
         HeldOutAccuracy,
+        Image,
         Legend,
         Samples,
         SmoothingChoice,
@@ -143,6 +146,7 @@ def classify(
       discriminant raster classify image.tif --areas areas.gpkg -c cover --reject 0.99 --probability p.tif -o map.tif
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
+      discriminant raster classify tiles/*.tif --each --model-file lda.dsc -o maps
       discriminant raster classify other.tif --samples signatures.json --model spectral-angle -o other_map.tif
       discriminant raster classify image.tif --areas areas.gpkg -c cover --smoothing bayes --min-pixels 10 -o map.tif
       discriminant raster classify b*.tif --mask SCL.tif --mask-values sentinel2-scl --areas areas.gpkg -o map.tif
@@ -150,6 +154,14 @@ def classify(
     """
     from ..raster import bands_like, classify_image, map_applicability
 
+    if making.each:
+        single = {**making.single_files, "--areas": source.areas, "--save-model": save_model, "--report": report}
+        refused = [name for name, value in single.items() if value is not None]
+        if refused:
+            raise ParameterError(f"{refused[0]} does not apply to --each, which maps with a given model. Leave it out.")
+        maps = _mapped_each(images, output, source.trained, picture, making, overwrite)
+        show({"maps": [one.to_dict() for one in maps]}, lambda _: list(map(str, maps)), json)
+        return
     for path in (save_model, report):
         check_output(path, overwrite, *images, source.areas, source.samples, source.model_file)
     with picture.open(images) as given:
@@ -286,6 +298,29 @@ def change(
 
 @app.command(cls=Command)
 @command
+def mosaic(
+    tiles: Annotated[list[str], typer.Argument(metavar="TILE", help="Images or class maps on one grid.")],
+    output: Annotated[str, option("FILE", "Output file of the mosaic (.vrt).", "--output", "-o")],
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Join tiles to a virtual raster.
+
+    The mosaic refers to the tiles and is read like one image or one class map.
+
+    Examples:
+      discriminant raster mosaic tiles/*.tif -o scene.vrt
+      discriminant raster mosaic maps/*.tif -o map.vrt
+    """
+    from ..raster import mosaic_tiles
+
+    check_output(output, overwrite, *tiles)
+    made = str(mosaic_tiles(tiles, output, overwrite))
+    show({"tiles": len(tiles), "file": made}, lambda _: [facts({"Tiles": str(len(tiles)), "Output": made})], json)
+
+
+@app.command(cls=Command)
+@command
 def export(
     class_map: MapPath,
     output: Annotated[
@@ -366,6 +401,42 @@ def sample_design(
     steps = {"Output": output, "Next": f"enter the classes in the field reference, then run {shlex.join(assess)}"}
     values = {"map": class_map, "strata": design.to_dict()["strata"], "file": output}
     show(values, lambda _: [str(design), facts(steps)], json)
+
+
+def _mapped_each(
+    images: Sequence[str],
+    folder: str,
+    trained: Callable[[Image, None], TrainedModel],
+    picture: ImageOptions,
+    making: MapOptions,
+    overwrite: bool,
+) -> list[ClassMap]:
+    """The maps of several images by one model; all images and names are checked before the first map is written."""
+    from ..raster import bands_like, classify_image, refuse_other_bands
+    from ..raster.output import check_raster_target
+
+    targets = [Path(folder, Path(path).stem + ".tif") for path in images]
+    if len(set(targets)) < len(targets):
+        raise ParameterError(
+            "The maps of --each are named after the images, which must have different names. Rename them."
+        )
+    with picture.open([images[0]]) as first:
+        model = trained(first, None)
+    for path in images:
+        with picture.open([path]) as image:
+            refuse_other_bands(model.bands, bands_like(model.bands, image))
+    try:
+        Path(folder).mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot create the folder {folder!r}: {error.strerror}. Give another folder.") from error
+    for target in targets:
+        check_raster_target(target, overwrite)
+    rule, written = model.rule(making), making.written(model.training, overwrite)
+    maps = []
+    for path, target in zip(images, targets, strict=True):
+        with picture.open([path]) as image:
+            maps.append(classify_image(model.model, image, target, rule, written, model.bands))
+    return maps
 
 
 def _names(legend: Legend | None, given: list[str] | None) -> dict[int, Any] | None:

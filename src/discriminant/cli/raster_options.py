@@ -361,6 +361,20 @@ class MapOptions:
         option("FILE", "Dissimilarity to the training pixels and area of applicability (.tif).", panel=options.OUTPUT),
     ] = None
 
+    each: Annotated[
+        bool, flag("Map each IMAGE on its own; --output is the folder of the maps.", "--each", panel=options.OUTPUT)
+    ] = False
+
+    @property
+    def single_files(self) -> dict[str, str | None]:
+        """The files that are written for one map, by option."""
+        return {
+            "--probability": self.probability,
+            "--probabilities": self.probabilities,
+            "--subclass-map": self.subclass_map,
+            "--applicability": self.applicability,
+        }
+
     @property
     def fixed_smoothing(self) -> Smoothing | None:
         """The smoothing whose window or strength is given."""

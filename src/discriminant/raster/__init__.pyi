@@ -23,6 +23,7 @@ from .models import (
     image_model,
     split_by_area,
 )
+from .mosaic import mosaic_tiles
 from .polygons import MapPolygons, map_polygons
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
@@ -90,6 +91,7 @@ __all__ = [
     "map_change",
     "map_item",
     "map_polygons",
+    "mosaic_tiles",
     "open_areas",
     "open_image",
     "read_class_map",

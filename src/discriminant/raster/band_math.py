@@ -151,8 +151,11 @@ def add_indices(image: Image, indices: str | Sequence[str], roles: Mapping[str, 
     return found
 
 
-def computed_like(trained: Sequence[Band], image: Image) -> Image:
-    """The image with computed bands of a model, from bands with the same name or number as in the training image."""
+def computed_like(trained: Sequence[Band], image: Image, numbers: Mapping[int, int]) -> Image:
+    """The image with computed bands of a model, from bands with the same name or number as in the training image.
+
+    ``numbers`` are the numbers of bands in this image by those in the training image.
+    """
     sources: dict[str, Band] = {}
     parsed = []
     for band in trained:
@@ -161,8 +164,9 @@ def computed_like(trained: Sequence[Band], image: Image) -> Image:
             of_name = [one for one in image.all_bands if one.named and one.name == name]
             if is_quoted and of_name:
                 return of_name[0]
-            if not is_quoted and len(image.all_bands) == band.of:
-                return image.all_bands[int(name[1:]) - 1]
+            number = None if is_quoted or len(image.all_bands) != band.of else numbers.get(int(name[1:]))
+            if number is not None:
+                return image.all_bands[number - 1]
             raise ColumnError(
                 f"Band {band.name!r} of the model is computed as {band.expression}, but {image.label} has no band "
                 f"{name!r}, or another number of bands. Give an image with the bands of the training image."

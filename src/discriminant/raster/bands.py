@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import ColumnError, InputError, Message, Setting
 from ..results import Finding, listed
+from .dates import comparable_names, matched_days, order_by_date, ranks
 
 if TYPE_CHECKING:
     from .image import Image
@@ -136,9 +137,15 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
     if len(wanted) != image.n_bands:
         words = f"{image.label} must have the {len(wanted)} bands of the training image, got {image.n_bands}. {both}"
         raise ColumnError(words, *advice)
+    stored, own = _stored(trained), _stored(image.bands)
+    if ranks(stored) and ranks(own) and ranks(stored) != ranks(own):
+        raise ColumnError(f"The dates of {image.label} are not in the order of the training image. {both}", *advice)
+    old_names, new_names = comparable_names(stored, own)
+    old_names, new_names = [*old_names, *wanted[len(stored) :]], [*new_names, *image.band_names[len(own) :]]
     for number, (old, new) in enumerate(zip(trained, image.bands, strict=True), start=1):
-        moved = new.name in wanted and (new.named or not image.chosen)
-        if old.name != new.name and ((old.named and new.named and not image.chosen) or moved):
+        old_name, new_name = old_names[number - 1], new_names[number - 1]
+        moved = new_name in old_names and (new.named or not image.chosen)
+        if old_name != new_name and ((old.named and new.named and not image.chosen) or moved):
             words = f"Band {number} of the image must be {old.name!r}, as in the training image, got {new.name!r}."
             raise ColumnError(f"{words} {both}", *advice)
         if old.dtype != new.dtype and not (old.dtype[:5] == new.dtype[:5] == "float"):
@@ -152,6 +159,11 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
             raise ColumnError(f"{words} Convert the image to that scaling.")
 
 
+def _stored(bands: Sequence[Band]) -> list[Band]:
+    """The bands that are read from files; computed bands follow them."""
+    return [band for band in bands if not band.expression]
+
+
 def _source(band: Band) -> str:
     return f"computed as {band.expression}" if band.expression else "read from the file"
 
@@ -163,9 +175,10 @@ def _scaling(band: Band) -> str:
 def bands_like(trained: Sequence[Band], image: Image) -> Image:
     """The image with the bands that a model was trained on, where they can be identified.
 
-    Bands are matched by the names written in the files or, if there are none and both images have the same number of
-    bands, by their numbers. If neither is possible, or the user has chosen the bands, those of the image are unchanged.
-    Computed bands of the model are added.
+    Bands of several dates, written in their names or in those of the files (2024-05-01, 20240501), are matched in
+    chronological order. Others are matched by the names written in the files or, if there are none and both images have
+    the same number of bands, by their numbers. If neither is possible, or the user has chosen the bands, those of the
+    image are unchanged. Computed bands of the model are added.
 
     Parameters
     ----------
@@ -194,13 +207,16 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
     ...         bands_like([Band("blue", "uint8", True), Band("red", "uint8", True)], image).band_names
     ('blue', 'red')
     """
-    stored, computed = ([band for band in trained if bool(band.expression) == made] for made in (False, True))
+    computed, stored = [band for band in trained if band.expression], _stored(trained)
     found = _selected(stored, image)
     if not computed or any(band.expression for band in image.bands):
         return found
     from .band_math import computed_like
 
-    return computed_like(computed, found)
+    numbers = {old.number: new.number for old, new in zip(stored, found.bands, strict=False)}
+    if not ranks(image.all_bands):  # dates may be in another order
+        numbers = {band.number: band.number for band in found.all_bands} | numbers
+    return computed_like(computed, found, numbers)
 
 
 def _selected(trained: Sequence[Band], image: Image) -> Image:
@@ -208,17 +224,24 @@ def _selected(trained: Sequence[Band], image: Image) -> Image:
     if image.chosen or not trained:
         return image
     places = {band.name: band.number for band in image.all_bands if band.named}
-    if all(band.named and band.name in places for band in trained):
+    by_date = order_by_date(trained, image.bands)
+    if by_date is not None:
+        numbers, by = [image.bands[place].number for place in by_date], "date"
+    elif all(band.named and band.name in places for band in trained):
         numbers, by = [places[band.name] for band in trained], "band name"
-    elif all(band.of == len(image.all_bands) and band.number for band in trained):
+    elif not ranks(image.all_bands) and all(band.of == len(image.all_bands) and band.number for band in trained):
         numbers, by = [band.number for band in trained], "band number"
     else:
         return image
-    if any(band.expression for band in image.bands) or numbers == [band.number for band in image.bands]:
+    if any(band.expression for band in image.bands):
+        return image
+    days = matched_days(trained, [image.all_bands[number - 1] for number in numbers])
+    if numbers == [band.number for band in image.bands] and not days:
         return image
     found = image.take(numbers)
     words = (
         f"{image.label}: bands {listed(numbers, MAX_NAMED_BANDS)} were selected to match the training image by {by}."
     )
+    words += f" Dates: {listed(days, MAX_NAMED_BANDS)}." if days else ""
     found.chosen, found.findings = False, (*found.findings, Finding("note", "bands", None, words))
     return found
