@@ -353,7 +353,7 @@ class AutoClassifier(PosteriorClassifier):
         families = Families.of(training)
         for name in names:
             try:
-                best = min((member.loss for member in members.values()), default=np.inf)
+                best = min(members.values(), key=lambda member: member.loss, default=None)
                 members[name] = families.rule(name, best)
             except DegenerateDataError as error:
                 self.left_out_[name] = str(error)

@@ -54,7 +54,7 @@ MAX_PRODUCTS: Final = 300
 MAX_PRODUCTS_PER_ROW: Final = 2
 MAX_PASS_WORK: Final = 2e7
 # Relative suboptimality of the fits and most steps at a strength: predictions hardly change beyond them.
-TOL: Final = 1e-3
+TOL: Final = 1e-4
 MAX_STEPS: Final = 30
 
 
