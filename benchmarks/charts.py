@@ -1,4 +1,4 @@
-"""The figures of docs/benchmarks.md as SVG: speed-ups as bars, and growth as lines."""
+"""The figures of docs/benchmarks.md and docs/quality.md as SVG: speed-ups as bars, growth as lines, and mean ranks."""
 
 from __future__ import annotations
 
@@ -48,6 +48,35 @@ def write_growth(families: dict[str, FamilyRecords], path: Path) -> None:
         parts += _panel(60 + place * (_PANEL + _GAP), title, lines)
     if panels:
         _write(path, 30 + len(panels) * (_PANEL + _GAP), _PANEL + 170, parts)
+
+
+def write_ranks(ranks: dict[str, float], difference: float, path: Path) -> None:
+    """The mean ranks on an axis; bars join those that differ by less than the critical difference (Demšar 2006)."""
+    order = sorted(ranks, key=lambda name: ranks[name])
+    first, last = math.floor(ranks[order[0]]), math.ceil(ranks[order[-1]] + 1e-9)
+
+    def across(rank: float) -> float:
+        return 30 + _WIDTH * (rank - first) / max(last - first, 1)
+
+    groups: list[tuple[float, float]] = []
+    for name in order:
+        joined = [ranks[other] for other in order if 0 < ranks[other] - ranks[name] < difference]
+        if joined and max(joined) > max((end for _, end in groups), default=0.0):
+            groups.append((ranks[name], max(joined)))
+    down = 60 + 12 * len(groups)
+    height = down + _ROW * len(order) + 10
+    parts = [_text(30, 16, f"mean rank of the log-loss; critical difference {difference:.2f}", size=12)]
+    parts += [_line(across(first), 42, across(last), 42, _INK)]
+    for rank in range(first, last + 1):
+        parts += [_line(across(rank), 38, across(rank), 46, _INK), _text(across(rank), 33, str(rank), "middle")]
+    for place, (low, high) in enumerate(groups):
+        parts.append(_line(across(low) - 3, 54 + 12 * place, across(high) + 3, 54 + 12 * place, _SHORT, 4))
+    for place, name in enumerate(order):
+        end = down + _ROW * place
+        parts += [_line(across(ranks[name]), 42, across(ranks[name]), end, _FAINT)]
+        parts += [f'<circle cx="{across(ranks[name]):.1f}" cy="{end}" r="3" fill="{_MET}"/>']
+        parts += [_text(across(ranks[name]) + 7, end + 4, f"{name} {ranks[name]:.1f}")]
+    _write(path, _WIDTH + 200, height, parts)
 
 
 def slope(points: Points) -> float:

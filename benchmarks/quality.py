@@ -25,11 +25,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import studentized_range
 from sklearn import datasets
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegressionCV
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -41,6 +43,7 @@ from discriminant.results import percent, unbroken
 from discriminant.validation.default_models import default_models
 
 from . import rule_tables
+from .charts import write_ranks
 
 Array = np.ndarray[Any, Any]
 #: The classes, and the probabilities of the new rows.
@@ -247,7 +250,7 @@ def _warmed_up(contender: str) -> Callable[[pd.DataFrame, Array, pd.DataFrame], 
 
 
 def _figures(posterior: Array, codes: Array) -> Found:
-    """Mean log-loss, accuracy, expected calibration error, and smallest probability of a true class."""
+    """Mean log-loss, accuracy, AUC, expected calibration error, and smallest probability of a true class."""
     own, right = posterior[np.arange(len(codes)), codes], posterior.argmax(axis=1) == codes
     confidence = posterior.max(axis=1)
     bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
@@ -255,9 +258,22 @@ def _figures(posterior: Array, codes: Array) -> Found:
     return {
         "log_loss": float(-np.log(np.clip(own, 1e-15, 1)).mean()),
         "accuracy": float(right.mean()),
+        "auc": _auc(posterior, codes),
         "ece": float(np.abs(gaps).sum() / len(codes)),
         "least": float(own.min()),
     }
+
+
+def _auc(posterior: Array, codes: Array) -> float:
+    """The mean AUC of each class against the others."""
+    classes = range(1, 2) if posterior.shape[1] == 2 else range(posterior.shape[1])
+    return float(np.mean([roc_auc_score(codes == k, posterior[:, k]) for k in classes]))
+
+
+def critical_difference(n_contenders: int, n_tables: int) -> float:
+    """The difference of mean ranks that is significant at 5 % by Nemenyi's test (Demšar 2006)."""
+    quantile = studentized_range.ppf(0.95, n_contenders, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_contenders * (n_contenders + 1) / (6 * n_tables)))
 
 
 @dataclass(frozen=True)
@@ -289,6 +305,10 @@ class Results:
 
     def column(self, names: list[str], contender: str, figure: str) -> Array:
         return np.array([self.mean(name, contender, figure) for name in names])
+
+    def mean_auc(self, names: list[str], contender: str) -> float:
+        """The mean AUC; NaN if results of earlier versions have none."""
+        return float(np.mean([found.get("auc", np.nan) for name in names for found in self.of(name, contender)]))
 
     def complete(self, names: list[str], contenders: list[str]) -> list[str]:
         """The tables on which all of these have been measured."""
@@ -351,6 +371,7 @@ def summary(results: Results, names: list[str], contenders: list[str]) -> Iterat
             "log_loss": geometric_mean(own),
             "against_boosting": geometric_mean(ratios(results, names, contender, BOOSTING)),
             "accuracy": 100 * float(gained.mean()),
+            "auc": results.mean_auc(names, contender),
             "wins": int(np.count_nonzero(own < 1 - TIE)),
             "losses": int(np.count_nonzero(own > 1 + TIE)),
             "ties": int(np.count_nonzero(np.abs(own - 1) <= TIE)),
@@ -375,6 +396,7 @@ The columns of the first table:
 - **log-loss** and **against boosting**: geometric mean of the ratios of the log-loss to that of the reference and to
   that of boosting; losses below {floor} are set to {floor}.
 - **accuracy**: mean difference from the accuracy of the reference, in percentage points.
+- **AUC**: mean over the tables of the area under the ROC curve, of each class against the others.
 - **won / tied / lost**: number of tables with a log-loss lower than, equal to, or higher than that of the reference,
   where differences of at most {tie} are ties.
 - **calibration error**: expected calibration error of the predicted class, in {bins} bins.
@@ -405,6 +427,12 @@ def _described(contender: str) -> str:
     return textwrap.fill(words, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
+_RANKS = """\
+![Mean ranks of the log-loss, with the critical difference](quality.svg)
+
+Models joined by a bar do not differ significantly in their mean rank: their difference is below the critical difference
+of Nemenyi's test at 5 % (Demšar 2006, Journal of Machine Learning Research 7)."""
+
 _OWN_SOURCE = """\
 tables of
 scikit-learn (iris, wine, breast_cancer) and statsmodels (spector, anes96, fair), and on synthetic tables whose
@@ -424,7 +452,7 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
     }
     rows = [
         f"| {row['contender']} | {row['rank']:.1f} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} "
-        f"| {row['accuracy']:+.1f} "
+        f"| {row['accuracy']:+.1f} | {row['auc']:.3f} "
         f"| {row['wins']} / {row['ties']} / {row['losses']} | {row['ece']:.3f} "
         f"| {row['least']:.0e} | {row['seconds']:.0f} |"
         for row in summary(results, names, contenders)
@@ -442,10 +470,12 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
     }
     lines = [
         _PREAMBLE.format(source=source, **known),
-        "| | rank | log-loss | against boosting | accuracy | won / tied / lost | calibration error "
+        "| | rank | log-loss | against boosting | accuracy | AUC | won / tied / lost | calibration error "
         "| smallest probability of a true class | time (s) |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
         *rows,
+        "",
+        _RANKS,
         "",
         "Log-loss by table:",
         "",
@@ -486,7 +516,10 @@ def main() -> int:
     again = set(asked) if given.again and given.models else set()
     run(results, given.folder, [each for each in wanted if each[1] in again or not results.has(*each)], given.jobs)
     source = _OWN_SOURCE if given.folder is None else f"{len(names)} tables"
-    output.write_text(page(results, results.complete(names, contenders), contenders, source))
+    complete = results.complete(names, contenders)
+    output.write_text(page(results, complete, contenders, source).replace("quality.svg", f"{output.stem}.svg"))
+    own = dict(zip(contenders, ranks(results, complete, contenders).tolist(), strict=True))
+    write_ranks(own, critical_difference(len(own), len(complete)), output.with_suffix(".svg"))
     print(output.read_text())
     return 0
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.charts import write_ranks
+from benchmarks.quality import critical_difference
 
 
 @pytest.fixture(name="folder")
@@ -44,5 +46,20 @@ def test_a_folder_of_tables_gives_a_page_and_what_is_known_is_not_computed_again
     assert again.count(" s\n") == 3
     assert both["one"] == found["one"]
     page = (folder / "page.md").read_text()
-    assert "| scikit-learn ridge | 1.000 |" in page
+    assert "| 1.000 |" in page
+    assert (folder / "page.svg").read_text().count("<circle") == 3
     assert all(f"\n| {name} | " in page for name in ("one", "two"))
+
+
+@pytest.mark.parametrize(("n_contenders", "quantile"), [(2, 1.960), (5, 2.728), (10, 3.164)])
+def test_the_critical_difference_is_that_of_nemenyi(n_contenders, quantile):
+    """The quantiles of Demšar (2006), table 5."""
+    expected = quantile * np.sqrt(n_contenders * (n_contenders + 1) / (6 * 30))
+    assert critical_difference(n_contenders, 30) == pytest.approx(expected, rel=1e-3)
+
+
+def test_bars_join_ranks_that_do_not_differ(tmp_path):
+    write_ranks({"a": 1.2, "b": 2.8, "c": 3.1, "d": 4.0}, 1.0, tmp_path / "ranks.svg")
+    drawn = (tmp_path / "ranks.svg").read_text()
+    assert drawn.count('stroke-width="4"') == 2  # b and c, c and d
+    assert [drawn.index(f">{name} ") for name in "abcd"] == sorted(drawn.index(f">{name} ") for name in "abcd")

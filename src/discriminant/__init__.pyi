@@ -21,6 +21,7 @@ from .estimators.moment_classifier import fit_all
 from .estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from .estimators.naive_bayes import GaussianNB, NaiveBayes
 from .estimators.ordinal import OrdinalLogisticRegression
+from .estimators.pair_effects import pair_effects
 from .estimators.perceptron import Perceptron
 from .estimators.prediction_sets import PredictionSets
 from .estimators.published import published_model
@@ -146,6 +147,7 @@ __all__ = [
     "nomogram",
     "open_dataset",
     "open_table",
+    "pair_effects",
     "posterior",
     "precision_recall",
     "published_model",

@@ -30,6 +30,8 @@ MIN_TRIANGLE_COLUMNS: Final = 32
 TRIANGLE_GROUPS: Final = 4
 #: Products of so few numbers stay on one thread of BLAS; holding it to one takes longer than the scores of a row.
 MAX_SERIAL_PRODUCTS: Final = 9_000
+#: Rows of a block for a pool, which computes much for each row: all threads have some of a batch.
+MAX_POOL_ROWS: Final = 512
 
 
 class Rule(Protocol):
@@ -443,6 +445,8 @@ class Scorer:
             with quiet_numbers():
                 overflowing = [] if write(rows.block(0, rows.n_rows), out) else [0]
         else:
+            if isinstance(self.rule, PoolRule) and isinstance(rows, Rows):
+                rows = rows.in_blocks(MAX_POOL_ROWS)
             overflowing = rows.fill(out, write, self.n_jobs)
         if overflowing:
             rows.refuse_nonfinite()

@@ -3,8 +3,9 @@
 import struct
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
-from commands import run_command
+from commands import run_command, write_rows
 
 from discriminant import datasets, figures
 from discriminant.cli.figure import KINDS
@@ -145,3 +146,17 @@ def test_every_figure_has_a_kind():
     others = {"alt_text", "write_html", "write_image", "loss_curves"}
     kinds = {kind.replace("-", "_") for kind in KINDS} - {"odds_ratios"}
     assert kinds == set(figures.__all__) - others
+
+
+def test_the_interaction_of_two_columns_is_a_heat_map(tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = zip(rng.choice(["a", "b", "c"], 200), rng.choice(["s", "m", "l"], 200), strict=True)
+    rows = [[town, size, "yes" if (town == "a") == (size == "s") else "no"] for town, size in pairs]
+    path = write_rows(tmp_path / "pairs.csv", [["town", "size", "y"], *rows])
+    words = ("figure", "pair-effect", path, "-t", "y", "-o", tmp_path / "f.html", "--overwrite", "--json")
+    ran = run_command(*words, "--column", "size")
+    assert ran.code == 0, ran.err
+    assert "town and size" in ran.json["shows"]
+    refused = run_command(*words, "--model", "lda")
+    assert refused.code != 0
+    assert "pairs" in refused.err

@@ -85,8 +85,9 @@ def test_shapes_are_found_that_lines_miss():
     auto = AutoClassifier().fit(X, y)
     assert auto.score(new, truth) > 0.85 > line.score(new, truth)
     weights = {member.name: member.weight for member in auto.members_}
-    assert weights["ridge"] + weights["lasso"] < 0.1
-    assert list(weights) == [*(name for name in FAMILIES if name != "ordinal"), "baseline"]
+    assert weights["ridge"] < 0.1
+    assert list(weights) == [*(name for name in FAMILIES if name not in ("ordinal", "lasso")), "baseline"]
+    assert list(auto.left_out_) == ["lasso"]
     assert "Pool: " in str(auto.describe())
     held_out = -np.mean(np.log(auto.predict_proba(new)[np.arange(2000), (truth == "out").astype(int)]))
     assert auto.loss_ == pytest.approx(held_out, rel=0.25)

@@ -165,8 +165,7 @@ def test_the_first_repeat_of_splits():
     assert grouped.first_repeat.n_splits == 5
 
 
-def test_the_lasso_of_a_large_table_is_stopped_early(monkeypatch):
-    monkeypatch.setattr("discriminant.estimators.families.MIN_STOPPED_WORK", 0)
+def test_a_lasso_that_cannot_win_is_stopped_early():
     X = attributes(300)
     y = X[:, 0] == X[:, 1]
     model = AutoClassifier(["ridge", "pairs", "lasso"]).fit(X, y)

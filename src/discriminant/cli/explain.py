@@ -85,7 +85,7 @@ def _model_page(found: Values, values: Values) -> Page:
         "Training data": f"{training['data']} ({training['rows']:,} rows)" if known else None,
         "Saved": found["saved"],
     }
-    parts = [str(values[name]) for name in ("effects", "words", "nomogram") if values[name]]
+    parts = [str(values[name]) for name in ("effects", "pairs", "words", "nomogram") if values[name]]
     return [facts(head), *learned_page(found), *map(shortened_lines, parts), *filter(None, [found["no_nomogram"]])]
 
 

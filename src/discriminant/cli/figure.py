@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..estimators.coefficients import CoefficientTable
     from ..estimators.prediction_sets import PredictionSets
     from ..evaluation import Evaluation
+    from ..tables.schema import Schema
     from ..validation.validated import Validation
 
 # The iterations that are drawn: gradient methods are shown before they converge.
@@ -62,6 +63,7 @@ class Subject:
     learned: BaseEstimator | CoefficientTable  #: the model, or the table of coefficients of its file
     groups: Array | None = None  #: the values of ``column`` for figures of groups
     sets: PredictionSets | None = None  #: calibrated prediction sets, for their risk-coverage curve
+    schema: Schema | None = None  #: the coding of the rows
 
     @property
     def fresh(self) -> BaseEstimator:
@@ -192,6 +194,23 @@ def _effect(subject: Subject) -> Figure:
     return figures.effect(subject.model.effect(subject.column))
 
 
+def _pair_effect(subject: Subject) -> Figure:
+    """The strongest interaction of two columns, or of ``--column`` with another."""
+    from ..data import as_rows, dense_rows
+
+    rows = as_rows(subject.X)
+    X = dense_rows(rows.block(0, rows.n_rows))
+    every = discriminant.pair_effects(subject.model, X.mean(axis=0), X.min(axis=0), X.max(axis=0), subject.schema)
+    found = next((one for one in every.rows if subject.column in (None, *one.columns)), None)
+    if found is None:
+        of_column = "" if subject.column is None else f" of {subject.column!r}"
+        raise ParameterError(
+            f"{subject.name} has no interactions of pairs{of_column}. Expected a pool with pairs: use --model auto, or "
+            "another --column."
+        )
+    return figures.pair_effect(found)
+
+
 def _category_curves(subject: Subject) -> Figure:
     if subject.column is None or not hasattr(subject.model, "category_curves"):
         raise ParameterError(
@@ -307,6 +326,7 @@ KINDS: dict[str, tuple[Draw, str]] = {
     "coefficients": (_of("coefficients", "learned", odds_ratios=False), "logistic"),
     "odds-ratios": (_of("coefficients", "learned", odds_ratios=True), "logistic"),
     "effect": (_effect, "logistic"),
+    "pair-effect": (_pair_effect, "auto"),
     "category-curves": (_category_curves, "ordinal"),
     "regularisation-path": (_regularisation_path, "lda"),
     "code-matrix": (_code_matrix, "lda"),
@@ -362,7 +382,10 @@ class FigureOptions:
     positive: options.Positive = None
     column: Annotated[
         str | None,
-        option("NAME", "Column for effect, effects, category-curves and group-measures; class for cost-curve."),
+        option(
+            "NAME",
+            "Column for effect, pair-effect, effects, category-curves and group-measures; class for cost-curve.",
+        ),
     ] = None
     shape: Annotated[str, option("ROWSxCOLUMNS", "Shape of images.")] = "20x20"
     calibration: options.CalibrationRows = None
@@ -388,6 +411,7 @@ class FigureOptions:
         spec = options.with_order(spec, self.ordered, list(labelled.class_rows))
         rows = labelled.rows, labelled.labels
         subject = self.subject(spec.new(labelled).fit(*rows), rows, spec.name, False)
+        subject = replace(subject, schema=labelled.schema)
         if kind not in _BY_GROUP or self.column is None:
             return subject
         return replace(subject, groups=column_of(labelled, self.column))
@@ -412,7 +436,9 @@ class FigureOptions:
         if self.calibration is not None:
             sets = calibrated_sets(stored, stored.table(reading, self.calibration), CALIBRATED_COVERAGE)
         subject = self.subject(stored.model, rows, stored.name, True)
-        return replace(subject, learned=stored.coefficients or stored.model, groups=groups, sets=sets)
+        return replace(
+            subject, learned=stored.coefficients or stored.model, groups=groups, sets=sets, schema=stored.schema
+        )
 
 
 def _listed_kinds() -> str:

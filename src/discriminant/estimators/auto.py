@@ -177,7 +177,9 @@ class AutoClassifier(PosteriorClassifier):
     ridge penalty). Each minimises the held-out log-loss of five folds (repeated up to five times for few rows); the
     posterior is their weighted mean. With more than 20,000 rows, a subsample of this size chooses settings and weights.
 
-    Frames with text, dates and missing values are coded by `TableEncoder`.
+    Frames with levels, dates and missing values are coded by `TableEncoder`. Sparse columns of words and of levels of
+    categories with more than 50 have effects in ridge, ordinal regression and support vectors; the other families have
+    the dense columns and the effects of the sparse ones in the ridge.
 
     Parameters
     ----------
@@ -353,7 +355,7 @@ class AutoClassifier(PosteriorClassifier):
         families = Families.of(training)
         for name in names:
             try:
-                best = min((member.loss for member in members.values()), default=np.inf)
+                best = min(members.values(), key=lambda member: member.loss, default=None)
                 members[name] = families.rule(name, best)
             except DegenerateDataError as error:
                 self.left_out_[name] = str(error)

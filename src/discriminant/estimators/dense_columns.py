@@ -57,13 +57,13 @@ class Families:
             whole = _dense(training.whole, columns, effects.scores(training.whole.rows.block(0, training.whole.n_rows)))
         return cls(training, columns, effects, replace(training, data=data, whole=whole, ridge=None))
 
-    def rule(self, name: str, best_loss: float) -> TunedRule:
-        """A tuned family; ``best_loss`` is the smallest of those fitted before."""
+    def rule(self, name: str, best: TunedRule | None) -> TunedRule:
+        """A tuned family; ``best`` is the best of those fitted before."""
         if name in FOR_SPARSE or not isinstance(self.training.data.rows, SparseRows):
-            return FAMILIES[name](replace(self.training, best_loss=best_loss))
+            return FAMILIES[name](replace(self.training, best=best))
         if self.dense is None or self.columns is None or self.effects is None:
             raise DegenerateDataError("sparse rows.")
-        found = FAMILIES[name](replace(self.dense, best_loss=best_loss))
+        found = FAMILIES[name](replace(self.dense, best=best))
         return replace(found, rule=_for_all_columns(found.rule, self.columns, self.effects))
 
 

@@ -136,7 +136,7 @@ def contributions(
     changed = [_averaged(x, at_means, own == name, name in categories) for name in sources]
     every = [x[None], at_means[None], *(rows for rows, _ in changed)]
     stacked = sp.vstack([sp.csr_matrix(rows) for rows in every], "csr") if sp.issparse(row) else np.vstack(every)
-    scores = _class_scores(model, stacked, names)
+    scores = class_scores(model, stacked, names)
     labels = [plain(label) for label in model.classes_]
     if label is None:
         label = model.predict(with_names(model, row if sp.issparse(row) else x[None], names))[0]
@@ -181,7 +181,7 @@ def _averaged(x: Array, means: Array, chosen: Array, is_category: bool) -> tuple
     return rows[there], share[there] / share.sum()
 
 
-def _class_scores(model: BaseEstimator, X: Any, names: Sequence[str]) -> Array:
+def class_scores(model: BaseEstimator, X: Any, names: Sequence[str]) -> Array:
     """The score of every class."""
     if isinstance(getattr(model, "rule_", None), MixedRule):  # predict would refuse shares of indicators
         return np.asarray(model.rule_.scores(MixedBlock(X, [])))
@@ -254,7 +254,7 @@ def word_effects(model: BaseEstimator, means: ArrayLike, schema: Schema) -> Word
         one = (np.ones(len(words)), (np.arange(1, len(words) + 1), places))
         n_rows = len(words) + 1
         others = sp.csr_matrix(np.ones((n_rows, 1))) @ sp.csr_matrix(base)
-        scores = _class_scores(model, sp.csr_matrix(one, shape=(n_rows, len(base))) + others, names)
+        scores = class_scores(model, sp.csr_matrix(one, shape=(n_rows, len(base))) + others, names)
         leads = scores - (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
         changes = leads[1:] - leads[0]
         for label, own in zip(model.classes_, changes.T, strict=True):
@@ -349,7 +349,10 @@ def column_effects(
     if {typical.shape, lowest.shape, highest.shape} != {(len(names),)}:
         raise ParameterError(f"means, low and high must have one value for each of {len(names)} columns.")
     scans = list(_scans(names, typical, lowest, highest, schema))
-    scores = _class_scores(model, np.vstack([scan.rows for scan in scans]), names)
+    unit = "log-odds" if isinstance(model, PosteriorClassifier) else "score"
+    if not scans:
+        return ColumnEffects({}, unit)
+    scores = class_scores(model, np.vstack([scan.rows for scan in scans]), names)
     first, *outcomes = (plain(label) for label in model.classes_)
     effects, widths, stop = {}, {}, 0
     for scan in scans:
@@ -365,7 +368,6 @@ def column_effects(
             for value, change in zip(values, own_changes, strict=True)
         ]
         effects[scan.name] = Effect(scan.name, scan.at, first, None, points)
-    unit = "log-odds" if isinstance(model, PosteriorClassifier) else "score"
     return ColumnEffects({name: effects[name] for name in sorted(effects, key=lambda name: -widths[name])}, unit)
 
 
@@ -419,6 +421,8 @@ def _scans(names: Sequence[str], typical: Array, low: Array, high: Array, schema
     whole = np.ones(1)
     for column in input_columns(names, schema):
         own, first, held = list(column.places), column.places[0], typical.copy()
+        if column.kind == "text":  # see `word_effects`
+            continue
         held[own] = 0.0
         if column.coding is not None and column.kind == "category":
             rows = np.tile(held, (len(own), 1))

@@ -40,10 +40,11 @@ LASSO_TOL: Final = 1e-3
 N_LASSO_STRENGTHS: Final = 15
 # With more parameters x rows x fits, every second strength is skipped.
 MAX_DENSE_PATH_WORK: Final = 5e7
-# The lasso of a table with at least this many rows x parameters is left out if its loss on the first split exceeds that
-# of the best family by this factor: it would have no weight, and takes longer than all others.
-MIN_STOPPED_WORK: Final = 1e6
+# The lasso is left out if its loss on the first split exceeds that of the best family by this factor: it would have no
+# weight, and takes longer than all others.
 MAX_LOSS_RATIO: Final = 1.25
+# Weaker penalties than the best of the first split that the other splits try: they take longest.
+MAX_WEAKER_LASSOS: Final = 2
 
 
 def ridge_choice(training: Training) -> tuple[Objective, RidgeChoice]:
@@ -90,13 +91,15 @@ def lasso_rule(training: Training) -> TunedRule:
         return np.stack([log_softmax(linear_rule(part, solution.theta).scores(block)) for solution in path])
 
     first = posteriors_of(0)
-    if objective.n_parameters * data.n_rows >= MIN_STOPPED_WORK:
-        own = held.rows[held.fits == 0]
-        reached = np.average(-first[:, np.arange(len(own)), data.codes[own]], axis=1, weights=data.weight_of(own)).min()
-        if reached > MAX_LOSS_RATIO * training.best_loss:
+    reached = [training.loss_of_split(0, own) for own in first]
+    if training.best is not None:
+        best_loss = training.loss_of_split(0, training.best.log_posteriors[held.fits == 0])
+        if min(reached) > MAX_LOSS_RATIO * best_loss:
             raise DegenerateDataError(
-                f"stopped early: its log-loss is {reached:.3g}, that of the best family {training.best_loss:.3g}."
+                f"stopped early: its log-loss is {min(reached):.3g} on the first split, that of the best family "
+                f"{best_loss:.3g}."
             )
+    alphas, first = (part[: int(np.argmin(reached)) + MAX_WEAKER_LASSOS + 1] for part in (alphas, first))
     others = parallel_map(posteriors_of, list(range(1, held.n_splits)), training.n_jobs)
     posteriors = held.gathered([first, *others])
     losses = [training.loss(own) for own in posteriors]

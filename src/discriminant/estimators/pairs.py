@@ -47,14 +47,13 @@ PAIR_VARIANCE: Final = 0.5
 # Pairs are selected if their score statistic is this many standard deviations above its expectation; the alternative
 # is all pairs. Rules of many weak pairs (exactly two of six attributes are set) need the latter.
 MIN_PAIR_SCORES: Final = (3.0, -np.inf)
-# Maximum number of additive functions, and of products, also for each row; the latter are limited by the time of a
-# pass as well. With 600 products the mean log-loss of ten tables is 0.6 % smaller, and the fit takes twice the time.
+# Maximum number of additive functions and of products; the latter are limited by the time of a pass as well. With 300
+# the log-loss of vowel is 49 % larger, of ionosphere 8 %; without the limit of the time letterrecognition has 12 % less
+# and takes 3.5 times as long.
 MAX_FUNCTIONS: Final = 1_000
-MAX_PRODUCTS: Final = 300
-MAX_PRODUCTS_PER_ROW: Final = 2
 MAX_PASS_WORK: Final = 2e7
 # Relative suboptimality of the fits and most steps at a strength: predictions hardly change beyond them.
-TOL: Final = 1e-3
+TOL: Final = 1e-4
 MAX_STEPS: Final = 30
 
 
@@ -270,7 +269,7 @@ def pairs_rule(training: Training) -> TunedRule:
     alphas = best.alphas[max(int(np.argmax(best.alphas == best.choice.best.alpha)) - 1, 0) :]
     evidence = Evidence.of(search, terms, best.posteriors)
     work = search.held.seen.size * evidence.residuals.shape[1]
-    budget = min(MAX_PRODUCTS, MAX_PRODUCTS_PER_ROW * training.data.n_rows, MAX_PASS_WORK / work)
+    budget = min(MAX_FUNCTIONS, MAX_PASS_WORK / work)
     before = none
     for threshold in MIN_PAIR_SCORES:
         chosen = evidence.chosen(terms, search.held.seen, budget, threshold)

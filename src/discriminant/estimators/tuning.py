@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..basis import Basis
 from ..data import LabelledRows, Rows, dense_rows
-from ..folds import HeldOut
+from ..folds import HeldOut, TunedRule
 from ..losses import log_loss
 from ..objective import ElasticNet, Objective, column_units
 from ..rules import LinearRule
@@ -30,7 +30,7 @@ class Training:
     whole: LabelledRows
     n_jobs: int | None
     order: Array | None = None  #: the codes of the classes from the lowest to the highest
-    best_loss: float = np.inf  #: the smallest held-out log-loss of the families that were fitted before
+    best: TunedRule | None = None  #: the best of the families that were fitted before
     ridge: tuple[Objective, RidgeChoice] | None = None  #: the ridge on the columns, if it is known
 
     @cached_property
@@ -47,6 +47,11 @@ class Training:
     def codes(self) -> Array:
         """The class of each of these pairs."""
         return self.data.codes[self.held.rows]
+
+    def loss_of_split(self, split: int, log_posteriors: Array) -> float:
+        """The mean log-loss of the rows that a split holds out."""
+        own = self.held.fits == split
+        return float(-np.average(log_posteriors[np.arange(own.sum()), self.codes[own]], weights=self.weight[own]))
 
     def loss(self, log_posteriors: Array) -> float:
         """The mean log-loss of these pairs."""

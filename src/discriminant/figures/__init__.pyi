@@ -5,7 +5,7 @@ from .curves import calibration_curve, cost_curve, precision_recall_curve, risk_
 from .directions import projected_histograms, projections, sphering, sphering_movement
 from .geometry import boundary, hyperplane, score_surface
 from .iterations import boundary_paths, coefficient_growth, descent_trace, likelihood_paths
-from .models import category_curves, code_matrix, coefficients, effect, images, regularisation_path
+from .models import category_curves, code_matrix, coefficients, effect, images, pair_effect, regularisation_path
 from .performance import comparison, confusion, degree_curve, error_sources, learning_curve
 from .points import scatter
 from .regions import boundaries, decision_regions, moving_boundary
@@ -53,6 +53,7 @@ __all__ = [
     "likelihood_paths",
     "loss_curves",
     "moving_boundary",
+    "pair_effect",
     "perceptron_trace",
     "precision_recall_curve",
     "projected_histograms",

@@ -14,6 +14,7 @@ from ..data import check_integer
 from ..errors import LabelError, Model, ParameterError, Setting
 from ..estimators.coefficients import CoefficientTable, coefficient_table, reference_notes
 from ..estimators.logistic_cv import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
+from ..estimators.pair_effects import PairEffect
 from ..inference.likelihood import CategoryCurves, Effect, EffectPoint
 from ..multiclass import Codebook
 from ..results import capitalised, several, shown
@@ -163,6 +164,54 @@ def effect(found: Effect) -> Figure:
         own = [point for point in found.points if point.outcome == outcome]
         _add_effect(made, f"{theme.written(outcome)} against {theme.written(found.reference)}", own, k, continuous)
     made.add_hline(y=0, line=theme.DOTTED)
+    return made
+
+
+def pair_effect(found: PairEffect) -> Figure:
+    """Draw the interaction of two columns as a heat map.
+
+    Parameters
+    ----------
+    found : PairEffect
+        One of the rows of `pair_effects`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Values of the first column across, of the second upwards.
+
+    See Also
+    --------
+    effect : The effect of a single column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discriminant import AutoClassifier, pair_effects
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 3, (300, 4)).astype(float)
+    >>> model = AutoClassifier(["ridge", "pairs"]).fit(X, X[:, 0] == X[:, 2])
+    >>> found = pair_effects(model, X.mean(axis=0), X.min(axis=0), X.max(axis=0))
+    >>> pair_effect(found.rows[0]).data[0].z.shape
+    (3, 3)
+    """
+    theme.expect(found, (PairEffect,), "pair_effect")
+    names, reach = [theme.written(name) for name in found.columns], float(np.abs(found.effects).max())
+    texts = [[value if isinstance(value, str) else f"{value:.4g}" for value in own] for own in found.values]
+    made = theme.figure(
+        f"Interaction of {names[0]} and {names[1]}",
+        f"Change in log-odds of {theme.written(found.label)} beyond the effects of both. Other columns are held "
+        f"at their means; orange is positive, blue negative, at most {reach:.3g}.",
+        xaxis=theme.axis(names[0], type="category", showgrid=False),
+        yaxis=theme.axis(names[1], type="category", showgrid=False),
+        alt=f"a heat map of the change in log-odds by {names[0]} and {names[1]}.",
+    )
+    made.add_heatmap(
+        x=[theme.written(text) for text in texts[0]], y=[theme.written(text) for text in texts[1]],
+        z=found.effects.T, zmin=-reach, zmax=reach, xgap=1, ygap=1,
+        colorscale=[[0, theme.colour(0)], [0.5, "#ffffff"], [1, theme.colour(1)]],
+        hovertemplate=f"{names[0]} %{{x}}, {names[1]} %{{y}}: %{{z:+.3g}}<extra></extra>",
+    )  # fmt: skip
     return made
 
 

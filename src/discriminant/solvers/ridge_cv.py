@@ -190,7 +190,8 @@ class _Fits:
         """An inverse Hessian of all rows, near the mean of the fits' parameters; for gradients (fits, parameters)."""
         centre = self.theta.mean(axis=0).reshape(objective.shape)
         if objective.n_parameters > MAX_NEWTON_PARAMETERS:
-            precondition = newton_preconditioner(objective, centre) or moment_preconditioner(objective, centre)
+            own = newton_preconditioner(objective, centre) if self.free is None else None
+            precondition = own or moment_preconditioner(objective, centre)  # blocks of columns that a fit lacks mislead
             return lambda gradients: precondition(gradients.reshape(-1, *centre.shape)).reshape(gradients.shape)
         ridge, known = np.diag(objective.ridge.ravel()), self.hessian
         if known is None or np.linalg.norm(centre - known[0]) > HESSIAN_REUSE_DISTANCE * np.linalg.norm(centre):

@@ -25,12 +25,14 @@ _NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
 def explain_model(stored: StoredModel) -> dict[str, Any]:
     """The learned values of a model, with column effects or a nomogram, and its training data."""
     from ..estimators.explanations import column_effects, nomogram, word_effects
+    from ..estimators.pair_effects import pair_effects
 
-    points, note, effects, words = None, None, None, None
+    points, note, effects, pairs, words = None, None, None, None, None
     if "lowest" in stored.training:
         lowest, highest, means = (stored.training[name] for name in ("lowest", "highest", "means"))
         if _needs_effects(stored.model) and 50 * len(lowest) ** 2 <= MAX_SCORED_VALUES:
             effects = column_effects(stored.model, means, lowest, highest, stored.schema)
+            pairs = pair_effects(stored.model, means, lowest, highest, stored.schema)
         if hasattr(stored.model, "decision_function"):
             words = word_effects(stored.model, means, stored.schema)
         try:
@@ -46,6 +48,7 @@ def explain_model(stored: StoredModel) -> dict[str, Any]:
         "training_metrics": stored.metadata["metrics"],
         **(stored.metadata.get("learned") or learned_values(stored.model, stored.schema)),
         "effects": effects,
+        "pairs": pairs if pairs is not None and pairs.rows else None,
         "words": words,
         "nomogram": points,
         "no_nomogram": note,
