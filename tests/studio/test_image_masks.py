@@ -63,6 +63,7 @@ def test_masked_pixels_have_no_class_no_hectares_and_no_samples(work, tmp_path, 
     assert sum(trained.extents[1].values()) == pytest.approx(0.75 * sum(whole.extents[1].values()), rel=1e-3)
     alpha = pixels(work)[3] > 0
     assert not alpha[:, CLOUD].any()
+    assert (pixels(work, "image")[3] > 0).all()  # the image itself stays visible
     assert np.delete(alpha, np.arange(128)[CLOUD], axis=1).all()
     made = work.write_map(tmp_path / "map.tif", trained.rule)
     assert (made.n_masked, made.n_nodata) == (32 * 96, 32 * 96)
@@ -199,7 +200,7 @@ def test_classes_are_merged_on_the_page(page, tmp_path):
     land = page.locator(".map-legend > span", has_text="land").filter(has_text=first).filter(has_text=second)
     land.wait_for()
     assert hectares(page)["land"] == pytest.approx(before[first] + before[second], abs=0.02)
-    page.get_by_role("tab", name="Cross-validation").click()
+    page.get_by_role("tab", name="Validation").click()
     for heading in ("Macro-classes", "Classes before merging"):
         page.get_by_role("heading", name=heading).wait_for()
     page.locator(".q-tab-panel table").nth(1).wait_for()

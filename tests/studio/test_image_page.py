@@ -369,7 +369,7 @@ def test_scatter_and_image_show_what_is_chosen_on_the_other(drawn):
 def test_separability_and_accuracy_of_held_out_areas(drawn):
     drawn.get_by_role("tab", name="Separability").click()
     drawn.get_by_role("region", name="Table of distances").wait_for()
-    drawn.get_by_role("tab", name="Cross-validation").click()
+    drawn.get_by_role("tab", name="Validation").click()
     drawn.get_by_role("region", name="Confusion matrix").wait_for()
     assert "100.0 %" in drawn.locator(".lead").inner_text()
 
@@ -406,7 +406,7 @@ def test_layers_and_opacity(drawn):
 @pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(drawn, violations):
     shown = {"Training areas": ".areas", "Signatures": "table", "Separability": "table"}
-    shown |= {"Cross-validation": "table", "Map accuracy": "button"}
+    shown |= {"Validation": "table", "Map accuracy": "button"}
     for name, part in shown.items():
         drawn.get_by_role("tab", name=name).click()
         drawn.locator(f".q-tab-panel {part}").first.wait_for()

@@ -66,7 +66,7 @@ class ClassRow:
             given = ui.input("Name of the class", value=self.name).props("dense outlined autofocus")
             macro = ui.input("Macro-class in the map", value=self.page.work.macros.get(self.name, ""))
             macro.props("dense outlined")
-            macro.props["hint"] = "Classes with the same macro-class are merged in map, hectares and accuracy"
+            text("Classes with the same macro-class are merged in map, hectares and accuracy.", "remark")
 
             async def act(change: Callable[[], None]) -> None:
                 dialog.close()

@@ -298,7 +298,8 @@ class ImagePage:
         from .image_work import STRETCHES
 
         work = self.work
-        self._show_tiles("image", "image", "-".join(map(str, (*work.bands, list(STRETCHES).index(work.stretch)))))
+        mask = round(1e6 * work.masked_share)  # the stretch is that of the pixels that are not masked
+        self._show_tiles("image", "image", "-".join(map(str, (*work.bands, list(STRETCHES).index(work.stretch), mask))))
 
     def _show_tiles(self, pane: str, layer: str, version: str, opacity: float = 1.0) -> None:
         work = self.work
@@ -516,7 +517,7 @@ class ImagePage:
             await self.drawing.run(work.train, choices.model.value, choices.smoothing.value, choices.rule())
         self.show_map()
         self.copies.show(*work.code())
-        self.tabs.refresh("Signatures", "Separability", "Cross-validation")
+        self.tabs.refresh("Signatures", "Separability", "Validation")
         self.panels["Map accuracy"].trained()
 
     def _build_tabs(self) -> None:
@@ -528,7 +529,7 @@ class ImagePage:
         trained = {
             "Signatures": self.panels["Signatures"].build,
             "Separability": lambda: separability_panel(self),
-            "Cross-validation": lambda: accuracy_panel(self),
+            "Validation": lambda: accuracy_panel(self),
         }
         builders = {name: partial(self._if_trained, build) for name, build in trained.items()}
         self.tab = "Training areas"

@@ -124,6 +124,7 @@ class ImageWork(DrawnAreas):
     version: int = 0
     mask: Mask | None = None
     masked_share: float = 0.0  #: of the pixels, estimated from the preview
+    _unmasked: Image | None = None  #: the image without its mask
     _proposed: list[Array] = field(default_factory=list)  #: places that were proposed for labelling
     _pixels: PixelCache = field(default_factory=PixelCache)
 
@@ -147,9 +148,9 @@ class ImageWork(DrawnAreas):
         else:
             _refuse_other_formats(Path(mask.path))
             image = open_image(str(self.path), mask=mask, resample="auto")
-        preview, whole = preview_of(image), preview_of(open_image(str(self.path)))
-        self.masked_share = float(whole.valid.mean() - preview.valid.mean())
-        self.image, self.preview, self.mask, self.trained = image, preview, mask, None
+        preview, whole = preview_of(image), image if mask is None else open_image(str(self.path))
+        self.masked_share = float(preview_of(whole).valid.mean() - preview.valid.mean())
+        self.image, self._unmasked, self.preview, self.mask, self.trained = image, whole, preview, mask, None
         self._pixels = PixelCache()
         self.version += 1
         return self.masked_share
@@ -194,8 +195,10 @@ class ImageWork(DrawnAreas):
 
     def tile(self, layer: str, zoom: int, x: int, y: int) -> bytes | None:
         """A tile as PNG; None if there is nothing to show."""
-        trained = self.trained
-        found = self._pixels.get((zoom, x, y), lambda: self._read(zoom, x, y))
+        trained, image = self.trained, self.image
+        if layer == "image" and self._unmasked is not None:
+            image = self._unmasked
+        found = self._pixels.get((zoom, x, y, image is self.image), lambda: self._read(image, zoom, x, y))
         if found is None or (layer != "image" and trained is None):
             return None
         values, valid = found
@@ -223,14 +226,14 @@ class ImageWork(DrawnAreas):
         rows, columns = min(height - top, _TILE * step), min(width - left, _TILE * step)
         return extra("rasterio.windows").Window(left, top, columns, rows), (-(-rows // step), -(-columns // step))
 
-    def _read(self, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
+    def _read(self, image: Image, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
         """The pixels of a tile and their mask; None outside the image."""
         if not 0 <= zoom <= self.zooms or min(x, y) < 0:
             return None
         window, shape = self._window(zoom, x, y)
         if min(window.width, window.height) <= 0:
             return None
-        part, seen = self.image.read(window, shape)
+        part, seen = image.read(window, shape)
         values = np.zeros((len(part), _TILE, _TILE), dtype=part.dtype)
         valid = np.zeros((_TILE, _TILE), dtype=bool)
         values[:, : shape[0], : shape[1]], valid[: shape[0], : shape[1]] = part, seen
