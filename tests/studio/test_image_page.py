@@ -12,8 +12,9 @@ from playwright.sync_api import expect
 from studios import PATIENCE, choose, delayed, running
 
 from discriminant.raster import draw_samples, open_areas, read_class_map
+from discriminant.studio.image_areas import shape_of
 from discriminant.studio.image_panels import corners_of
-from discriminant.studio.image_work import ImageWork, shape_of
+from discriminant.studio.image_work import ImageWork
 
 # One server and browser for all tests; each test has an image and a page of its own.
 pytestmark = pytest.mark.xdist_group("image_page")
@@ -276,10 +277,12 @@ def test_a_change_of_one_area_keeps_what_the_user_does_with_another(drawn, scene
     until(drawn, lambda: kept(scene)["features"][0] != before[0])
     assert np.abs(pixels_of(kept(scene)["features"][0])[0] - 10 - 20 / scale(drawn)).max() < 3
     assert held.evaluate("e => e.isConnected")
-    drawn.get_by_label("Corners of area 1").fill("1 1 2 2")
+    corners = drawn.get_by_label("Corners of area 1")
+    expect(corners).not_to_have_value(re.compile(r"^10\.0, 10\.0"), timeout=PATIENCE)  # the move is shown
+    corners.fill("1 1 2 2")
     draw_by_numbers(drawn, "water", "80,80,90,90", 3)
     drawn.get_by_role("button", name=re.compile(r"^5\. water")).wait_for()
-    assert drawn.get_by_label("Corners of area 1").input_value() == "1 1 2 2"
+    assert corners.input_value() == "1 1 2 2"
 
 
 def test_a_move_that_is_refused_is_taken_back(drawn, scene):
@@ -312,7 +315,7 @@ def test_what_changes_meanwhile_loses_neither_a_name_nor_a_colour(drawn, scene):
     assert swatch.evaluate("e => [e.isConnected, e.value]") == [True, "#0a0b0c"]
     swatch.evaluate("e => e.dispatchEvent(new Event('change', {bubbles: true}))")
     until(drawn, lambda: kept(scene)["classes"]["water"] == "#0a0b0c")
-    drawn.get_by_role("button", name="Rename or delete water").click()
+    drawn.get_by_role("button", name="Rename, merge or delete water").click()
     given = drawn.get_by_label("Name of the class")
     given.fill("lake")
     for _ in range(2):  # the colour and the area, beside the open dialog
@@ -331,7 +334,7 @@ def test_classes_are_named_coloured_and_deleted(drawn, scene):
     name_class(drawn, "ice")
     drawn.get_by_label("Colour of ice").evaluate("e => { e.value = '#123456'; e.dispatchEvent(new Event('change')); }")
     until(drawn, lambda: kept(scene)["classes"]["ice"] == "#123456")
-    drawn.get_by_role("button", name="Rename or delete ice").click()
+    drawn.get_by_role("button", name="Rename, merge or delete ice").click()
     drawn.get_by_label("Name of the class").fill("snow")
     drawn.keyboard.press("Enter")
     drawn.get_by_role("radio", name="snow").wait_for()
@@ -340,7 +343,7 @@ def test_classes_are_named_coloured_and_deleted(drawn, scene):
     drawn.get_by_label("New class").fill("snow")
     drawn.keyboard.press("Enter")
     drawn.locator(".step", has_text="Classes").get_by_role("alert").filter(has_text="already").wait_for()
-    drawn.get_by_role("button", name="Rename or delete snow").click()
+    drawn.get_by_role("button", name="Rename, merge or delete snow").click()
     drawn.get_by_role("button", name="Delete with its training areas").click()
     drawn.get_by_role("radio", name="snow").wait_for(state="detached")
     assert list(kept(scene)["classes"]) == ["water", HOSTILE]
@@ -366,7 +369,7 @@ def test_scatter_and_image_show_what_is_chosen_on_the_other(drawn):
 def test_separability_and_accuracy_of_held_out_areas(drawn):
     drawn.get_by_role("tab", name="Separability").click()
     drawn.get_by_role("region", name="Table of distances").wait_for()
-    drawn.get_by_role("tab", name="Cross-validation").click()
+    drawn.get_by_role("tab", name="Validation").click()
     drawn.get_by_role("region", name="Confusion matrix").wait_for()
     assert "100.0 %" in drawn.locator(".lead").inner_text()
 
@@ -403,7 +406,7 @@ def test_layers_and_opacity(drawn):
 @pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(drawn, violations):
     shown = {"Training areas": ".areas", "Signatures": "table", "Separability": "table"}
-    shown |= {"Cross-validation": "table", "Map accuracy": "button"}
+    shown |= {"Validation": "table", "Map accuracy": "button"}
     for name, part in shown.items():
         drawn.get_by_role("tab", name=name).click()
         drawn.locator(f".q-tab-panel {part}").first.wait_for()

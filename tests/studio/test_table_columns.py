@@ -65,14 +65,14 @@ def test_columns_are_searched_and_shown_by_class(opened):
     opened.get_by_role("tab", name="Columns").click()
     opened.get_by_role("img", name="Histogram of dose by class, from").wait_for()
     opened.get_by_role("tab", name="Columns", selected=True).wait_for()
-    assert opened.locator(".card").count() == 4
+    assert opened.locator(".card").count() == 5
     assert card(opened, "dose").get_by_text("20 missing values").count() == 1
     assert card(opened, "day").locator(".ends").inner_text().startswith("2024-01-0")
     opened.get_by_label("Find a column").fill("KIN")
     opened.get_by_text("1 column.", exact=True).wait_for()
     assert card(opened, "kind").locator("dt").count() == 3
     opened.get_by_label("Find a column").fill("")
-    opened.get_by_text("4 columns.", exact=True).wait_for()
+    opened.get_by_text("5 columns.", exact=True).wait_for()
 
 
 def test_types_are_declared_and_reach_the_code(opened):
@@ -87,6 +87,20 @@ def test_types_are_declared_and_reach_the_code(opened):
     python.filter(has_text="types={'code': 'category'}").wait_for()
     assert "drop=['day']" in python.inner_text()
     assert "--types code=category" in opened.get_by_role("region", name="Command").inner_text()
+
+
+def test_the_type_of_the_target_decides_between_numbers_and_text(visit, studio):
+    rows = "".join(f"{i % 7},{'01' if i % 2 else '2'}\n" for i in range(60))
+    (studio.folder / "codes.csv").write_text(f"x,grade\n{rows}")
+    with visit() as page:
+        page.set_input_files("input[type=file]", studio.folder / "codes.csv")
+        page.get_by_role("tab", name="Columns").click()
+        target = card(page, "grade (target)")
+        target.get_by_text("01", exact=True).wait_for()
+        choose(page, "Type of grade", re.compile("^number$"))
+        page.get_by_role("button", name="Apply types").click()
+        target.get_by_text("1", exact=True).wait_for()
+        assert target.locator("dt").all_inner_texts() == ["1", "2"]
 
 
 def test_a_cost_ranks_the_models_by_expected_cost_and_other_measures_need_none(opened):

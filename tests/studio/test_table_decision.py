@@ -12,8 +12,10 @@ from studios import PATIENCE, choose
 
 from discriminant import Decision, DecisionClassifier, load, open_table, read_model_file
 from discriminant.decision import Posterior
+from discriminant.studio.predict_panel import decision_of_file
 from discriminant.tables import Schema
 from discriminant.workflow.exploring import ClassDecision
+from discriminant.workflow.stored import open_model
 
 pytestmark = pytest.mark.xdist_group("table_decision")
 
@@ -154,6 +156,8 @@ def test_a_decision_reaches_predictions_model_file_report_and_code(compared, fil
     model, schema = load(tmp_path / "model.dsc"), Schema.from_dict(read_model_file(tmp_path / "model.dsc").schema)
     X, _ = schema.encode_batch(open_table(files / "new.csv", types=schema.types).read())
     assert isinstance(model, DecisionClassifier)
+    in_file = dict(decision_of_file(open_model(str(tmp_path / "model.dsc"))))
+    assert in_file["Costs"] == "5 for a true ill predicted as well; 1 for a true well predicted as ill"
     assert model.predict(schema.rows(X)).tolist() == [row["prediction"] for row in decided]
 
     with compared.expect_download() as written:
@@ -211,8 +215,12 @@ def test_the_class_of_interest_can_be_chosen(compared):
 
 def test_a_new_file_clears_the_results_of_the_previous_one(compared, files):
     compared.get_by_role("tab", name="Predict").click()
+    choose(compared, "Rank the models by", "expected cost")
+    expect(compared.get_by_label("Cost of a miss")).to_have_value("1", timeout=PATIENCE)
     compared.set_input_files(".rail input[type=file]", files / "other.csv")
     compared.get_by_role("heading", name="Classification of “species”").wait_for()
+    expect(compared.get_by_label("Cost of a miss")).to_have_value("", timeout=PATIENCE)
+    expect(compared.get_by_label("Rank the models by")).to_have_value("automatic (log-loss)", timeout=PATIENCE)
     assert compared.get_by_role("tab").all_inner_texts() == ["Data", "Columns"]
     assert compared.get_by_role("button", name="Download model file").is_disabled()
     compared.reload()

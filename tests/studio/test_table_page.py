@@ -191,6 +191,9 @@ def test_a_model_file_answers_a_table(visit, compared, files, tmp_path):
         page.get_by_role("region", name="Model summary").get_by_role("row", name="Target ill").wait_for()
         assert page.locator("img[src=x]").count() == 0
         page.get_by_role("tab", name="Predict").click()
+        page.get_by_role("region", name="Decision in effect").get_by_role(
+            "row", name="Set in the model file"
+        ).wait_for()
         page.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
         with page.expect_download() as answered:
             page.get_by_role("button", name="Download predictions").click()

@@ -72,6 +72,11 @@ class PixelMap:
         own = 0 if self.rule.smoothing is None else self.rule.smoothing.margin
         return own + sieve_margin(self.rule.min_pixels)
 
+    def codes(self, pixels: Array, valid: Array) -> Array:
+        """The codes of pixels by themselves: without smoothing and minimum mapping unit."""
+        below = self.score(pixels, valid)
+        return below if self.macro_codes is None else self.macro_codes[below]
+
     def of_window(self, image: Image, window: Window) -> WindowCodes:
         """The codes of a window, and its smoothed shares if there is a smoothing."""
         outer = widened(window, self.margin, image.shape) if self.margin else window

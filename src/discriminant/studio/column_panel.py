@@ -6,6 +6,7 @@ import html
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from nicegui import run, ui
 from nicegui.events import ValueChangeEventArguments
 
@@ -14,6 +15,7 @@ from ..workflow.columns import Distribution, distribution, table_columns
 from .frame import Latest, text
 from .narrow import shade
 from .table_panels import advice
+from .table_work import TARGET_TYPES
 
 if TYPE_CHECKING:
     from .table_work import Table
@@ -36,7 +38,7 @@ class ColumnPanel:
 
     def __init__(self, table: Table, apply: Callable[[dict[str, str]], Awaitable[None]]) -> None:
         self.table, self.apply = table, apply
-        self.names = [name for name in table.file.columns if name != table.target]
+        self.names = [table.target, *(name for name in table.file.columns if name != table.target)]
         self.before = dict.fromkeys(table.drop, NOT_USED) | dict(table.types)
         self.chosen = dict(self.before)
 
@@ -93,10 +95,12 @@ class ColumnPanel:
     def _card(self, name: str, found: Distribution | None) -> None:
         column = next((one for one in self.table.labelled.schema.columns if one.name == name), None)
         with ui.element("section").classes("card"):
-            text(name, tag="h3")
+            is_target = name == self.table.target
+            text(f"{name} (target)" if is_target else name, tag="h3")
             own = column is None or name in self.before
             automatic = "automatic" if own or column is None else f"{_TYPES.get(column.kind, column.kind)} (automatic)"
-            kinds = ui.select({"": automatic, **_TYPES}, value=self.chosen.get(name, "")).props("dense outlined")
+            offered = {kind: words for kind, words in _TYPES.items() if not is_target or kind in TARGET_TYPES}
+            kinds = ui.select({"": automatic, **offered}, value=self.chosen.get(name, "")).props("dense outlined")
             kinds.props["aria-label"] = f"Type of {name}"
 
             def choose(event: ValueChangeEventArguments) -> None:
@@ -105,7 +109,9 @@ class ColumnPanel:
             kinds.on_value_change(choose)
             if found is not None:
                 ui.html(self._picture(name, found), sanitize=False)
-            if found is None:
+            if is_target:
+                ui.html(self._class_shares(), sanitize=False)
+            elif found is None:
                 text("Not used." if column is None else f"Not used: {column.dropped}.", "remark")
             for finding in self.table.training.findings:
                 if finding.column == name:
@@ -113,6 +119,11 @@ class ColumnPanel:
 
     def _picture(self, name: str, found: Distribution) -> str:
         return histogram(name, found, self.table.classes, self.colours) if found.ends else self._levels(found)
+
+    def _class_shares(self) -> str:
+        """A bar for the share of each class."""
+        shares = np.diag(list(self.table.class_shares().values()))
+        return self._levels(Distribution(list(map(str, self.table.classes)), shares))
 
     def _levels(self, found: Distribution) -> str:
         """Bars of the classes in each level."""

@@ -22,7 +22,9 @@ from ..raster.accuracy import MapAssessment, assess_map
 from ..raster.areas import Areas
 from ..raster.class_map import ClassMap, class_pixels, legend_of_file
 from ..raster.design import DesignSize, draw_design
-from .image_work import PLAIN, UNREADABLE, ImageWork
+from ..raster.macro import MacroClasses
+from .image_areas import UNREADABLE
+from .image_work import PLAIN, ImageWork
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ def assessment(work: ImageWork, check: Check) -> MapAssessment:
     labels = np.array([check.labels[i] for i in chosen])
     source = check_file(work)
     points = Areas(shapes, labels, np.array(chosen) + 1, work.image.crs, "the points", str(source))
-    return assess_map(str(check.map), points, names=legend_of_file(check.map).names)
+    merged = MacroClasses(work.macros)
+    return assess_map(str(check.map), merged.reference(points), names=merged.names(legend_of_file(check.map).names))
 
 
 def report_parts(work: ImageWork, check: Check | None, made: ClassMap) -> dict[str, Any]:
@@ -113,4 +116,5 @@ def report_parts(work: ImageWork, check: Check | None, made: ClassMap) -> dict[s
 def command(work: ImageWork, check: Check) -> Sequence[str]:
     """The command of the same assessment."""
     files = [check.map.name, check_file(work).name]
-    return ["discriminant", "raster", "accuracy", *files, "--class-field", "reference", "--stratified"]
+    merged = [word for label, macro in work.macros.items() for word in ("--macro", f"{label}={macro}")]
+    return ["discriminant", "raster", "accuracy", *files, "--class-field", "reference", "--stratified", *merged]

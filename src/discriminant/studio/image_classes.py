@@ -30,7 +30,7 @@ class Colour(ui.element, component="static/colour.js"):
 
 
 class ClassRow:
-    """A class: its name, number of areas and colour, and a button to rename or delete it."""
+    """A class: its name, number of areas and colour, and a button to rename, merge or delete it."""
 
     def __init__(self, classes: ClassList, name: str) -> None:
         self.classes, self.page, self.name = classes, classes.page, name
@@ -45,35 +45,40 @@ class ClassRow:
 
     def show(self, number: int, n_areas: int) -> None:
         """Show the current state of the class; ``number`` is its key on the keyboard."""
-        set_text(self._name, self.name)
+        macro = self.page.work.macros.get(self.name)
+        set_text(self._name, self.name if macro is None else f"{self.name} → {macro}")
         set_text(self._count, several(n_areas, "area"))
         set_text(self._number, str(number))
         self._button.props["data-label"] = self.name
         self._button.props["aria-checked"] = "true" if self.name == self.page.active else "false"
         self._colour.props["value"] = self.page.work.colours[self.name]
         self._colour.props["aria-label"] = f"Colour of {self.name}"
-        self._edit.props["aria-label"] = f"Rename or delete {self.name}"
+        self._edit.props["aria-label"] = f"Rename, merge or delete {self.name}"
 
     async def _coloured(self, colour: str) -> None:
         await self.page.change(lambda: self.page.work.colour_class(self.name, colour))
 
     def _ask(self) -> None:
-        """Open the dialog to rename or delete the class."""
+        """Open the dialog to rename, merge or delete the class."""
         with ui.dialog(value=True) as dialog, ui.card().classes("dialog"):
             dialog.props["aria-label"] = f"Class {self.name}"
             dialog.on("hide", dialog.delete)
             given = ui.input("Name of the class", value=self.name).props("dense outlined autofocus")
+            macro = ui.input("Macro-class in the map", value=self.page.work.macros.get(self.name, ""))
+            macro.props("dense outlined")
+            text("Classes with the same macro-class are merged in map, hectares and accuracy.", "remark")
 
             async def act(change: Callable[[], None]) -> None:
                 dialog.close()
                 await self.page.change(change)
 
-            def rename() -> Any:
-                return act(lambda: self.classes.rename(self, given.value or ""))
+            def save() -> Any:
+                return act(lambda: self.classes.save(self, given.value or "", macro.value or ""))
 
-            given.on("keydown.enter", rename)
+            for control in (given, macro):
+                control.on("keydown.enter", save)
             with ui.row():
-                ui.button("Rename", on_click=rename).props("unelevated dense")
+                ui.button("Save", on_click=save).props("unelevated dense")
                 delete = ui.button("Delete with its training areas").props("outline dense")
                 delete.on_click(lambda: act(lambda: self.page.work.delete_class(self.name)))
                 ui.button("Cancel", on_click=dialog.close).props("flat dense")
@@ -101,8 +106,14 @@ class ClassList:
                 row.place.move(target_index=number)
             row.show(number + 1, sum(area.label == name for area in work.areas))
 
-    def rename(self, row: ClassRow, name: str) -> None:
-        """Rename the class of a row."""
+    def save(self, row: ClassRow, name: str, macro: str) -> None:
+        """Rename the class of a row, and set its macro-class."""
+        work = self.page.work
+        if name != row.name:
+            self._rename(row, name)
+        work.merge_class(row.name, macro)
+
+    def _rename(self, row: ClassRow, name: str) -> None:
         work = self.page.work
         number = list(work.colours).index(row.name)
         work.rename_class(row.name, name)

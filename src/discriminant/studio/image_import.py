@@ -97,7 +97,7 @@ class ImportDialog:
             )
             self._work = Work("Reading areas")
             FileChooser(page.visitors, self._opened, self._work).build("a file of areas", ",".join(KINDS))
-            if beside := self._beside():
+            if beside := page.files_beside(KINDS):
                 found = ui.select({str(path): path.name for path in beside}, label="or choose a file beside the image")
                 found.props("dense outlined").on_value_change(lambda event: self._opened(Path(event.value), ""))
             self._place = ui.element("div").classes("work")
@@ -106,15 +106,6 @@ class ImportDialog:
                 self._done = ui.button("Import", on_click=self._add).props("unelevated dense")
                 ui.button("Cancel", on_click=self._dialog.close).props("flat dense")
             self._done.visible = False
-
-    def _beside(self) -> list[Path]:
-        """Files of areas in the folder of the image, if the visitor may open them; without those of this page."""
-        image = self.page.work.path.resolve()
-        if not any(map(image.is_relative_to, self.page.folders())):
-            return []
-        own = {f"{image.stem}.areas.geojson", f"{image.stem}.points.geojson"}
-        files = [path for path in sorted(image.parent.iterdir()) if path.suffix.lower() in KINDS]
-        return [path for path in files if path.name not in own and path.is_file() and not path.is_symlink()]
 
     async def _opened(self, path: Path, _: str) -> None:
         """Read the layers and fields; the areas of a single field are imported at once."""

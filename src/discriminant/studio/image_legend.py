@@ -33,7 +33,7 @@ class MapLegend:
 
     def show(self) -> None:
         """Show the legend of the current layer."""
-        layer = self.page.layer.value
+        layer = self.page.map.layer.value
         self._entries.set_content(legend(self.page.work, layer))
         set_text(self._note, legend_note(self.page.work) if layer == "map" else "")
 
@@ -73,12 +73,13 @@ def legend(work: ImageWork, layer: str) -> str:
         ramp = f'<i class="ramp" style="background: linear-gradient(to right, {", ".join(PROBABILITY_COLOURS)})"></i>'
         lowest = f"{100 / len(work.trained.samples.classes):.0f} %"
         return f"<span>Probability of the most probable class: {lowest} {ramp} 100 %</span>"
-    entries = [
-        _entry(
-            colour, f"{html.escape(name)} <b>{hectares + ' ha' if hectares else share}</b> {share if hectares else ''}"
-        )
-        for name, colour, hectares, share in work.shares()
-    ]
+    macro = work.trained.rule.macro
+    merged = {} if macro is None else macro.of
+    entries = []
+    for name, colour, hectares, share in work.shares():
+        classes = ", ".join(own for own, to in merged.items() if to == name)
+        words = f"{html.escape(name)} <b>{hectares + ' ha' if hectares else share}</b> {share if hectares else ''}"
+        entries.append(_entry(colour, words + (f" <i>({html.escape(classes)})</i>" if classes else "")))
     return "".join(entries)
 
 

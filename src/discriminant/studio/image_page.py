@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,55 +15,25 @@ from nicegui import app, ui
 from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from ..errors import DiscriminantError, InputError
-from .frame import (
-    Copies,
-    FileChooser,
-    Latest,
-    Slider,
-    Tabs,
-    Work,
-    load_libraries,
-    opened,
-    set_text,
-    step,
-    text,
-    visitor,
-)
+from .frame import Copies, FileChooser, Latest, Tabs, Work, load_libraries, opened, set_text, step, text, visitor
 from .image_classes import ClassList
 from .image_downloads import Downloads
 from .image_legend import MapLegend
+from .image_map_controls import MapControls
 from .narrow import fold, settings_bar
 from .visitors import Visitors
 
 if TYPE_CHECKING:
     from ..raster.areas import Areas
+    from .image_areas import Area
     from .image_check import Check
-    from .image_work import Area, ImageWork
+    from .image_work import ImageWork
 
 KINDS = (".tif", ".tiff", ".png", ".jpg", ".jpeg")
-_MODELS = {
-    "auto": "Auto (best on held-out areas)",
-    "maximum-likelihood": "Maximum likelihood",
-    "lda": "Linear discriminant analysis",
-    "minimum-distance": "Minimum distance to class means",
-    "gaussian-nb": "Gaussian naive Bayes",
-    "logistic": "Logistic regression",
-}
-#: Largest minimum patch size: a tile is computed with a margin of twice as many pixels.
-MAX_PATCH: Final = 100
-#: Smoothings of the map, as in `image_work.SMOOTHINGS`.
-_SMOOTHINGS = {
-    "": "None",
-    "auto": "Bayesian (automatic)",
-    "majority-3": "Majority filter, 3 x 3 pixels",
-    "majority-5": "Majority filter, 5 x 5 pixels",
-    "majority-9": "Majority filter, 9 x 9 pixels",
-}
 #: Drawing tools: name, icon and key, which plane.js has, too.
 _TOOLS = {"rectangle": ("Rectangle", "crop_din", "R"), "polygon": ("Polygon", "pentagon", "P"),
           "point": ("Point", "place", "O"), "brush": ("Brush", "brush", "B"),
           "inspect": ("Inspect", "colorize", "I")}  # fmt: skip
-_LAYERS = {"map": "Classes", "probability": "Probability of the class", "unlike": "Pixels unlike any class"}
 #: Zoom levels beyond one image pixel per screen pixel.
 EXTRA_ZOOM_LEVELS: Final = 4
 #: The width of the brush, which the browser keeps.
@@ -129,14 +99,14 @@ class ImagePage:
         self.plane: Any = None
         self._is_set = False
         self.panels: dict[str, Any] = {}
-        self._learn = Latest(self._learned)
+        self.learn = Latest(self._learned)
         with ui.element("div").classes("rail") as self.rail:
             with settings_bar():
                 self.drawn_class = ui.select([], label="Draw areas of").props("dense outlined").classes("drawn-class")
                 self.drawn_class.on_value_change(lambda event: self._choose_in_bar(event.value))
             self._image_controls()
             self._class_controls()
-            self._map_controls()
+            self.map = MapControls(self)
             Downloads(self)
             self.copies = Copies()
         with ui.element("div").classes("stage"):
@@ -179,23 +149,6 @@ class ImagePage:
             self.corners.on("keydown.enter", self._by_numbers)
             self.drawing = Work("Fitting")
 
-    def _map_controls(self) -> None:
-        with step("Map", 3):
-            self.model = ui.select(_MODELS, value="auto", label="Model").props("dense outlined")
-            self.layer = ui.select(_LAYERS, value="map", label="Layer").props("dense outlined")
-            self.reject = ui.checkbox("Reject pixels unlike any class")
-            self.smoothing = ui.select(_SMOOTHINGS, value="", label="Smoothing").props("dense outlined")
-            self.patch = ui.number("Minimum patch size, pixels", value=1, min=1, step=1, format="%d", max=MAX_PATCH)
-            self.patch.props("dense outlined debounce=400")
-            self.opacity = Slider("Opacity of the map", 0, 100, 60).moved(self._set_opacity)
-            self.opacity.show("60 %")
-            self.swipe = Slider("Swipe position", 0, 100, 100).moved(self._set_swipe)
-            self.swipe.show("100 %")
-            self.model.on_value_change(self._learn)
-            for control in (self.reject, self.smoothing, self.patch):
-                control.on_value_change(self._learn)
-            self.layer.on_value_change(self._show_map)
-
     @property
     def work(self) -> ImageWork:
         """The open image."""
@@ -218,7 +171,7 @@ class ImagePage:
             self.state.work, self.state.check = work, await self.opening.run(kept_check, work)
             self.chosen = None
             self.show()
-            await self._learn()
+            await self.learn()
 
     async def _example(self) -> None:
         """Open the example image, which has a file of areas beside it."""
@@ -232,11 +185,20 @@ class ImagePage:
         """The folders from which the visitor may open files."""
         return [*self.visitors.allowed, self.visitors.folder(visitor()).resolve()]
 
+    def files_beside(self, kinds: Sequence[str]) -> list[Path]:
+        """Files of these kinds in the folder of the image, if the visitor may open them; without those of this page."""
+        image = self.work.path.resolve()
+        if not any(map(image.is_relative_to, self.folders())):
+            return []
+        own = {image.name, f"{image.stem}.areas.geojson", f"{image.stem}.points.geojson", f"{image.stem}.check-map.tif"}
+        files = [path for path in sorted(image.parent.iterdir()) if path.suffix.lower() in kinds]
+        return [path for path in files if path.name not in own and path.is_file() and not path.is_symlink()]
+
     async def reopened(self) -> None:
         """Show the image of this tab, with the areas as they are on disk."""
         await self.opening.run(self.work.refresh)
         self.show()
-        await self._learn()
+        await self.learn()
 
     def show(self) -> None:
         """Show the image with its areas."""
@@ -262,6 +224,7 @@ class ImagePage:
             with ui.element("div"):
                 self._build_tabs()
         self._show_classes()
+        self.map.show_mask()
         fold(self.rail)
 
     def _build_tools(self) -> None:
@@ -312,7 +275,7 @@ class ImagePage:
         plane.on("area-moved", self._moved)
         plane.on("area-chosen", lambda event: self.choose(event.args))
         plane.on("tool", self._used)
-        plane.on("swiped", self._swiped)
+        plane.on("swiped", lambda event: self.map.swiped(event.args))
         plane.on("pixel", lambda event: self.legend.inspect(event.args))
 
     def call(self, method: str, *arguments: Any) -> None:
@@ -327,15 +290,16 @@ class ImagePage:
         self._browser_class, self._n_moves, self._drawn_areas = "", 0, {}
         self._show_classes()
         self._show_image()
-        self._show_map()
+        self.show_map()
         self.show_areas()
-        self._set_swipe()
+        self.map.set_swipe()
 
     def _show_image(self) -> None:
         from .image_work import STRETCHES
 
         work = self.work
-        self._show_tiles("image", "image", "-".join(map(str, (*work.bands, list(STRETCHES).index(work.stretch)))))
+        mask = round(1e6 * work.masked_share)  # the stretch is that of the pixels that are not masked
+        self._show_tiles("image", "image", "-".join(map(str, (*work.bands, list(STRETCHES).index(work.stretch), mask))))
 
     def _show_tiles(self, pane: str, layer: str, version: str, opacity: float = 1.0) -> None:
         work = self.work
@@ -356,7 +320,7 @@ class ImagePage:
             self.work.stretch = self.stretch.value
             self._show_image()
 
-    def _show_map(self) -> None:
+    def show_map(self) -> None:
         """Show the map of the last model; every version has its own address."""
         work = self.state.work
         if work is None:
@@ -365,19 +329,7 @@ class ImagePage:
         if work.trained is None:
             self.call("showTiles", "classes", "", "", {})
         else:
-            self._show_tiles("classes", self.layer.value, f"{work.version}", self.opacity.value / 100)
-
-    def _set_opacity(self) -> None:
-        self.opacity.show(f"{self.opacity.value:.0f} %")
-        self.call("setOpacity", self.opacity.value / 100)
-
-    def _swiped(self, event: GenericEventArguments) -> None:
-        self.swipe.set(round(100 * event.args))
-        self._set_swipe()
-
-    def _set_swipe(self) -> None:
-        self.swipe.show(f"{self.swipe.value:.0f} %")
-        self.call("swipe", self.swipe.value / 100)
+            self._show_tiles("classes", self.map.layer.value, f"{work.version}", self.map.opacity.value / 100)
 
     def show_areas(self) -> None:
         """Draw the areas that have changed; the corners of the selected one can be moved."""
@@ -431,14 +383,14 @@ class ImagePage:
     async def _key(self, event: KeyEventArguments) -> None:
         if self.state.work is None or not event.action.keydown or event.action.repeat:
             return
-        key, names = event.key, list(self.work.colours)
+        key = event.key
         command = event.modifiers.ctrl or event.modifiers.meta
         if command and key.name.lower() in ("z", "y"):
             await self.change(self.work.redo if key.name == "y" or event.modifiers.shift else self.work.undo)
         elif command or event.modifiers.alt:
             return
-        elif key.number is not None and 1 <= key.number <= len(names):
-            await self._number_key(names[key.number - 1])
+        elif key.number is not None:
+            await self._number_key(key.number)
         elif key.escape:
             self.choose(None)
         elif key.name.lower() == "n":
@@ -446,12 +398,16 @@ class ImagePage:
         elif key.delete or key.backspace:
             await self._delete()
 
-    async def _number_key(self, name: str) -> None:
+    async def _number_key(self, number: int) -> None:
+        """Label a point, or choose a class to draw."""
         panel = self.panels.get("Map accuracy")
-        if self.tab == "Map accuracy" and panel is not None and panel.is_asking:
-            await panel.label(name)
-        else:
-            self.choose_class(name)
+        is_asking = self.tab == "Map accuracy" and panel is not None and panel.is_asking
+        names = list(self.work.map_colours if is_asking else self.work.colours)
+        if 1 <= number <= len(names):
+            if panel is not None and is_asking:
+                await panel.label(names[number - 1])
+            else:
+                self.choose_class(names[number - 1])
 
     async def _name(self) -> None:
         name = (self.naming.value or "").strip()
@@ -477,11 +433,11 @@ class ImagePage:
             return False
         self.show_areas()
         self._show_classes()
-        await self._learn()
+        await self.learn()
         return True
 
     async def _drawn(self, event: GenericEventArguments) -> None:
-        from .image_work import shape_of, stroke
+        from .image_areas import shape_of, stroke
 
         label = event.args["label"] if event.args["label"] in self.work.colours else self.active
         corners = [self.work.pixel(*place) for place in event.args["corners"]]
@@ -512,8 +468,8 @@ class ImagePage:
             set_text(self.notes, " ".join([f"Imported {counted(areas)}", *notes]))
 
     async def _by_numbers(self) -> None:
+        from .image_areas import shape_of
         from .image_panels import corners_of
-        from .image_work import shape_of
 
         def drawn() -> None:
             self.work.draw(self.active, shape_of(corners_of(self.corners.value or "")))
@@ -557,14 +513,11 @@ class ImagePage:
         if len({area.label for area in work.areas}) < 2:
             work.trained = None
         else:
-            from ..raster.models import MapRule
-            from .image_work import REJECT
-
-            rule = MapRule(reject=REJECT if self.reject.value else None, min_pixels=max(int(self.patch.value or 1), 1))
-            await self.drawing.run(work.train, self.model.value, self.smoothing.value, rule)
-        self._show_map()
+            choices = self.map
+            await self.drawing.run(work.train, choices.model.value, choices.smoothing.value, choices.rule())
+        self.show_map()
         self.copies.show(*work.code())
-        self.tabs.refresh("Signatures", "Separability", "Cross-validation")
+        self.tabs.refresh("Signatures", "Separability", "Validation")
         self.panels["Map accuracy"].trained()
 
     def _build_tabs(self) -> None:
@@ -576,7 +529,7 @@ class ImagePage:
         trained = {
             "Signatures": self.panels["Signatures"].build,
             "Separability": lambda: separability_panel(self),
-            "Cross-validation": lambda: accuracy_panel(self),
+            "Validation": lambda: accuracy_panel(self),
         }
         builders = {name: partial(self._if_trained, build) for name, build in trained.items()}
         self.tab = "Training areas"
@@ -591,5 +544,5 @@ class ImagePage:
     def _tabbed(self, name: str) -> None:
         if self.tab == "Map accuracy":
             self.call("showSpot", None, False)
-            self.call("setOpacity", self.opacity.value / 100)
+            self.call("setOpacity", self.map.opacity.value / 100)
         self.tab = name

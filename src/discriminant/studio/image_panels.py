@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..report.page import Drawing
+    from .image_areas import Area
     from .image_page import ImagePage
-    from .image_work import Area
 
 R = TypeVar("R")
 #: An array as Plotly writes it: packed in base64, or a list.
@@ -250,7 +250,14 @@ def accuracy_panel(page: ImagePage) -> None:
     """The accuracy on held-out training areas."""
     from ..report.raster_page import agreement_blocks
 
+    trained = page.work.trained
+    is_merged = trained is not None and trained.rule.macro is not None
+    if is_merged:
+        text("Macro-classes", tag="h2")
     computed("Cross-validating by area", page.work.accuracy, agreement_blocks)
+    if is_merged:
+        text("Classes before merging", tag="h2")
+        computed("Cross-validating by area", page.work.class_accuracy, agreement_blocks)
 
 
 class CheckPanel:
@@ -292,7 +299,8 @@ class CheckPanel:
                 self._asking(self.at)
             else:
                 self.page.call("showSpot", None, False)
-                self.page.call("setOpacity", self.page.opacity.value / 100)  # it was hidden while points were labelled
+                # The map was hidden while points were labelled.
+                self.page.call("setOpacity", self.page.map.opacity.value / 100)
             if check.n_labelled and self.at is None:
                 ui.timer(0, self._estimate, once=True)
             with ui.row():
@@ -341,7 +349,7 @@ class CheckPanel:
         text(f"Point {at + 1} of {len(check.labels)}: which class is it?", tag="h3")
         text(f"Column {int(column)}, row {int(row)}.{now}", "remark")
         with ui.element("div").classes("answers").props('role=group aria-label="Class of the point"'):
-            for number, (name, colour) in enumerate(page.work.colours.items(), 1):
+            for number, (name, colour) in enumerate(page.work.map_colours.items(), 1):
                 button = ui.element("button").props("type=button").classes("class")
                 button.on("click", partial(self.label, name))
                 with button:

@@ -34,7 +34,7 @@ class PixelCache:
         self._bytes, self._lock = 0, threading.Lock()
 
     def get(
-        self, key: tuple[int, int, int], read: Callable[[], tuple[Array, Array] | None]
+        self, key: tuple[int, int, int, bool], read: Callable[[], tuple[Array, Array] | None]
     ) -> tuple[Array, Array] | None:
         """The cached values and their mask, or those that ``read`` returns."""
         with self._lock:

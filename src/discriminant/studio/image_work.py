@@ -8,36 +8,31 @@ pixels: nothing is read again after a change of areas.
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
 import os
-import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
-import shapely
 
 from ..arrays import Array
 from ..data import as_rows
 from ..decision.posteriors import posterior
 from ..engine import ProgressOption
 from ..errors import DiscriminantError, InputError
-from ..files import write_whole
-from ..raster.areas import Areas
 from ..raster.class_map import ClassMap, Legend, written_classes
 from ..raster.classify import MapOptions, classify_image
-from ..raster.colours import class_colours
-from ..raster.coordinates import apply_affine, code_areas, pixel_areas
+from ..raster.coordinates import code_areas, pixel_areas
 from ..raster.figures import shown_bands
 from ..raster.files import extra
 from ..raster.image import Image, open_image
-from ..raster.models import MapRule, fit_image_model, held_out_accuracy, image_model, pixel_classifier
+from ..raster.macro import MacroClasses
+from ..raster.masks import Mask
+from ..raster.models import HeldOutAccuracy, MapRule, fit_image_model, held_out_accuracy, image_model, pixel_classifier
 from ..raster.preview import Preview, preview_extents, preview_of, uncertain_place
 from ..raster.rendering import PixelMap
 from ..raster.samples import Samples, draw_samples
@@ -45,7 +40,8 @@ from ..raster.separability import ClassSeparability, best_bands, class_separabil
 from ..raster.smoothing import Smoothing
 from ..raster.smoothing_choice import SmoothingChoice, choose_smoothing
 from ..report.raster_page import RasterReport, write_raster_report
-from ..results import plain, visible
+from ..results import plain
+from .image_areas import DrawnAreas, Place
 from .image_tiles import PixelCache, class_png, coloured_png, image_png, stretched
 
 if TYPE_CHECKING:
@@ -68,53 +64,6 @@ SMOOTHINGS: Final = {f"majority-{side}": Smoothing("majority", side) for side in
 #: A tile of a smoothed map is computed from at most this many pixels of the image, half a second for six bands; a tile
 #: that covers more shows the map before smoothing.
 MAX_SMOOTHED_PIXELS: Final = 1 << 22
-
-#: Exceptions of reading a file that another program has changed.
-UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, shapely.errors.ShapelyError)
-
-
-#: A column and a row of the image, as numbers with fractions.
-Place = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Area:
-    """An area: its class, and a polygon, line or point in columns and rows.
-
-    The key identifies the area on the page, also after it is moved or its class is renamed.
-    """
-
-    label: str
-    shape: Any
-    key: int = field(default_factory=partial(next, itertools.count(1)), compare=False)
-
-    @property
-    def rings(self) -> list[list[Place]]:
-        """The corners of the outline, and those of the holes; the corners of a line; a point."""
-        if self.shape.geom_type != "Polygon":
-            return [list(self.shape.coords)]
-        return [list(ring.coords)[:-1] for ring in (self.shape.exterior, *self.shape.interiors)]
-
-    def moved(self, rings: Sequence[Sequence[Place]]) -> Area:
-        """The area with other corners."""
-        is_line = self.shape.geom_type == "LineString"
-        return replace(self, shape=shapely.LineString(rings[0]) if is_line else shape_of(*rings))
-
-
-def stroke(path: Sequence[Place], radius: float, shape: tuple[int, int]) -> Any:
-    """The outline of a brush stroke within an image of this height and width."""
-    line = shapely.LineString(path) if len(path) > 1 else shapely.Point(path[0])
-    outline = line.buffer(radius, quad_segs=4).simplify(radius / 10)
-    return shapely.intersection(outline, shapely.box(0, 0, shape[1], shape[0]))
-
-
-def shape_of(corners: Sequence[Place], *holes: Sequence[Place]) -> Any:
-    """A point, or a polygon with these corners and holes."""
-    return shapely.Point(corners[0]) if len(corners) < 3 else shapely.Polygon(corners, holes)
-
-
-#: Areas and class colours before a change.
-Drawn = tuple[list[Area], dict[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,39 +112,48 @@ class PixelValues:
     probabilities: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
-class ImageWork:
+@dataclass(eq=False, kw_only=True)
+class ImageWork(DrawnAreas):
     """An image, its areas, and the model fitted to them."""
 
     path: Path
     label: str
-    image: Image
-    store: Path  #: the file of the areas
-    areas: list[Area] = field(default_factory=list)
-    colours: dict[str, str] = field(default_factory=dict)  #: of classes, in the order in which they were added
     bands: tuple[int, ...] = ()
     stretch: str = next(iter(STRETCHES))
     trained: Trained | None = None
     version: int = 0
-    _past: list[Drawn] = field(default_factory=list)
-    _future: list[Drawn] = field(default_factory=list)
+    mask: Mask | None = None
+    masked_share: float = 0.0  #: of the pixels, estimated from the preview
+    _unmasked: Image | None = None  #: the image without its mask
     _proposed: list[Array] = field(default_factory=list)  #: places that were proposed for labelling
-    _written: bytes | None = None  #: the content of the file of areas when it was last read or written
     _pixels: PixelCache = field(default_factory=PixelCache)
 
     @classmethod
     def opened(cls, path: Path, label: str, folder: Path | None = None) -> ImageWork:
         """Open an image with the areas that were drawn before, beside it or, if that is read-only, in ``folder``."""
-        with path.open("rb") as file:
-            if not file.read(8).startswith(_SIGNATURES):
-                raise InputError(f"{path.name} is not a TIFF, PNG or JPEG image.")
+        _refuse_other_formats(path)
         image = open_image(str(path))
         own = path.parent if folder is None or os.access(path.parent, os.W_OK) else folder
         shown = shown_bands(image)
         bands = tuple(shown if len(shown) == 3 else [shown[0]] * 3)
-        work = cls(path, label, image, own / f"{path.stem}.areas.geojson", bands=bands)
+        store = own / f"{path.stem}.areas.geojson"
+        work = cls(path=path, label=label, image=image, store=store, bands=bands)
         work.refresh()
         return work
+
+    def use_mask(self, mask: Mask | None) -> float:
+        """Leave out the pixels that a mask marks, or none, and return their share; after an error nothing changes."""
+        if mask is None:
+            image = open_image(str(self.path))
+        else:
+            _refuse_other_formats(Path(mask.path))
+            image = open_image(str(self.path), mask=mask, resample="auto")
+        preview, whole = preview_of(image), image if mask is None else open_image(str(self.path))
+        self.masked_share = float(preview_of(whole).valid.mean() - preview.valid.mean())
+        self.image, self._unmasked, self.preview, self.mask, self.trained = image, whole, preview, mask, None
+        self._pixels = PixelCache()
+        self.version += 1
+        return self.masked_share
 
     @property
     def zooms(self) -> int:
@@ -237,8 +195,10 @@ class ImageWork:
 
     def tile(self, layer: str, zoom: int, x: int, y: int) -> bytes | None:
         """A tile as PNG; None if there is nothing to show."""
-        trained = self.trained
-        found = self._pixels.get((zoom, x, y), lambda: self._read(zoom, x, y))
+        trained, image = self.trained, self.image
+        if layer == "image" and self._unmasked is not None:
+            image = self._unmasked
+        found = self._pixels.get((zoom, x, y, image is self.image), lambda: self._read(image, zoom, x, y))
         if found is None or (layer != "image" and trained is None):
             return None
         values, valid = found
@@ -254,7 +214,7 @@ class ImageWork:
         window, shape = self._window(zoom, x, y)
         if not trained.rendered.margin or window.width * window.height > MAX_SMOOTHED_PIXELS:
             flat = np.ascontiguousarray(values.reshape(len(values), -1))
-            return trained.rendered.score(flat, valid.ravel()).reshape(valid.shape)
+            return trained.rendered.codes(flat, valid.ravel()).reshape(valid.shape)
         codes = np.full(valid.shape, trained.legend.nodata, dtype=trained.legend.dtype)
         codes[: shape[0], : shape[1]] = trained.window_codes(self.image, window, shape)
         return codes
@@ -266,162 +226,18 @@ class ImageWork:
         rows, columns = min(height - top, _TILE * step), min(width - left, _TILE * step)
         return extra("rasterio.windows").Window(left, top, columns, rows), (-(-rows // step), -(-columns // step))
 
-    def _read(self, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
+    def _read(self, image: Image, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
         """The pixels of a tile and their mask; None outside the image."""
         if not 0 <= zoom <= self.zooms or min(x, y) < 0:
             return None
         window, shape = self._window(zoom, x, y)
         if min(window.width, window.height) <= 0:
             return None
-        part, seen = self.image.read(window, shape)
+        part, seen = image.read(window, shape)
         values = np.zeros((len(part), _TILE, _TILE), dtype=part.dtype)
         valid = np.zeros((_TILE, _TILE), dtype=bool)
         values[:, : shape[0], : shape[1]], valid[: shape[0], : shape[1]] = part, seen
         return values, valid
-
-    def draw(self, label: str, shape: Any) -> None:
-        """Add an area and save it."""
-        if label not in self.colours:
-            raise InputError("There is no class yet. Add a class before drawing areas.")
-        self._change([*self.areas, Area(label, shape)], self.colours)
-
-    def add(self, areas: Areas) -> None:
-        """Add areas of a file, which are in columns and rows, with their classes."""
-        labels = [str(label) for label in areas.labels.tolist()]
-        names = list(dict.fromkeys([*self.colours, *labels]))
-        colours = dict(zip(names, class_colours(names, self.colours), strict=True))
-        shapes = areas.geometries.tolist()
-        self._change([*self.areas, *map(Area, labels, shapes)], colours)
-
-    def place_of(self, key: int | None) -> int | None:
-        """The place of an area in the list; None if it does not exist."""
-        return next((place for place, area in enumerate(self.areas) if area.key == key), None)
-
-    def move(self, key: int, rings: Sequence[Sequence[Place]]) -> None:
-        """Change the corners of an area; one that was deleted meanwhile stays deleted."""
-        place = self.place_of(key)
-        if place is None:
-            return
-        moved = self.areas[place].moved(rings)
-        if not moved.shape.is_valid:
-            raise InputError("The sides of this area cross. Move its corners apart.")
-        self._change([*self.areas[:place], moved, *self.areas[place + 1 :]], self.colours)
-
-    def delete(self, key: int) -> None:
-        """Delete an area, unless it is deleted already."""
-        if self.place_of(key) is not None:
-            self._change([area for area in self.areas if area.key != key], self.colours)
-
-    def name_class(self, name: str) -> None:
-        """Add a class."""
-        name = _class_name(name)
-        if name in self.colours:
-            raise InputError(f"Class {visible(name)} already exists. Choose another name.")
-        self._change(self.areas, {**self.colours, name: class_colours([*self.colours, name], self.colours)[-1]})
-
-    def rename_class(self, old: str, new: str) -> None:
-        """Rename a class and its areas."""
-        new = _class_name(new)
-        if new in self.colours and new != old:
-            raise InputError(f"Class {visible(new)} already exists. Choose another name.")
-        colours = {new if name == old else name: colour for name, colour in self.colours.items()}
-        self._change([replace(area, label=new) if area.label == old else area for area in self.areas], colours)
-
-    def colour_class(self, name: str, colour: str) -> None:
-        """Change the colour of a class."""
-        self._change(self.areas, {**self.colours, name: as_colour(colour)})
-
-    def delete_class(self, name: str) -> None:
-        """Delete a class with its areas."""
-        kept = {known: colour for known, colour in self.colours.items() if known != name}
-        self._change([area for area in self.areas if area.label != name], kept)
-
-    def undo(self) -> None:
-        """Undo the last change."""
-        self._step(self._past, self._future)
-
-    def redo(self) -> None:
-        """Redo the change that was undone last."""
-        self._step(self._future, self._past)
-
-    def _step(self, source: list[Drawn], target: list[Drawn]) -> None:
-        if source:
-            now, (areas, colours) = (self.areas, self.colours), source[-1]
-            self._keep(areas, colours)
-            source.pop()
-            target.append(now)
-
-    def _change(self, areas: list[Area], colours: dict[str, str]) -> None:
-        """Make a change that can be undone, after it is saved."""
-        now = self.areas, self.colours
-        self._keep(areas, colours)
-        self._past.append(now)
-        self._future.clear()
-
-    def collection(self, shapes: Sequence[tuple[Any, dict[str, Any]]], **more: Any) -> bytes:
-        """Shapes in pixels, with their properties, as GeoJSON in the coordinates of the image."""
-        features = [
-            {"type": "Feature", "properties": properties, "geometry": json.loads(shapely.to_geojson(moved))}
-            for moved, properties in ((shapely.transform(shape, self.outwards), own) for shape, own in shapes)
-        ]
-        epsg = None if self.image.crs is None else self.image.crs.to_epsg()
-        named = {"type": "name", "properties": {"name": f"urn:ogc:def:crs:EPSG::{epsg}"}}
-        known = {"crs": named} if epsg else {}
-        return json.dumps({"type": "FeatureCollection", **more, **known, "features": features}, indent=1).encode()
-
-    def shapes(self, feature: dict[str, Any]) -> list[Any]:
-        """The parts of a GeoJSON feature in columns and rows."""
-        shape = shapely.from_geojson(json.dumps(feature["geometry"]))
-        return list(shapely.get_parts(shapely.transform(shape, self._inwards)))
-
-    def outwards(self, places: Array) -> Array:
-        """Coordinates of columns and rows."""
-        return apply_affine(self.image.transform, places[:, 0], places[:, 1])
-
-    def _inwards(self, places: Array) -> Array:
-        return apply_affine(~self.image.transform, places[:, 0], places[:, 1])
-
-    def _keep(self, areas: list[Area], colours: dict[str, str]) -> None:
-        """Save areas atomically, unless another tab has changed the file."""
-        if (self.store.read_bytes() if self.store.exists() else None) != self._written:
-            raise InputError(f"{self.store.name} was changed by another tab or program. Reload the page to continue.")
-        content = self.collection([(area.shape, {"class": area.label}) for area in areas], classes=colours)
-        write_whole(self.store, content)
-        self.areas, self.colours, self._written = areas, colours, content
-
-    def refresh(self) -> None:
-        """Read the areas again if their file has changed."""
-        content = self.store.read_bytes() if self.store.exists() else None
-        if content == self._written:
-            return
-        try:
-            kept = {"classes": {}, "features": []} if content is None else json.loads(content)
-            colours = {str(name): as_colour(str(colour)) for name, colour in kept["classes"].items()}
-            areas = [
-                Area(str(one["properties"]["class"]), shape) for one in kept["features"] for shape in self.shapes(one)
-            ]
-            unnamed = {area.label: shade for area, shade in zip(areas, _shades_of(areas), strict=True)}
-        except UNREADABLE as error:
-            raise InputError(
-                f"The file of areas {self.store.name} cannot be read ({error}). Move or delete it."
-            ) from None
-        self.areas, self.colours, self._written = areas, {**unnamed, **colours}, content
-        self._past.clear()
-        self._future.clear()
-
-    def drawn_areas(self) -> Areas:
-        """The areas as an object of the library."""
-        shapes = np.array([shapely.transform(area.shape, self.outwards) for area in self.areas], dtype=object)
-        labels = np.array([area.label for area in self.areas])
-        numbers = np.arange(1, len(shapes) + 1)
-        return Areas(shapes, labels, numbers, self.image.crs, "the drawn areas", str(self.store))
-
-    def save_areas(self, path: Path) -> Path:
-        """Write the areas; the format (GeoJSON or GeoPackage) follows from the extension."""
-        if not self.areas:
-            raise InputError("There are no areas. Draw some first.")
-        self.drawn_areas().save(path)
-        return path
 
     def train(self, name: str, smoothing: str = "", rule: MapRule = PLAIN) -> Trained:
         """Fit a model to the areas; ``smoothing`` is "auto" or a key of `SMOOTHINGS`."""
@@ -431,11 +247,13 @@ class ImageWork:
         _ = samples.statistics  # computed here, in a thread
         model = fit_image_model(image_model(name, samples.classes.tolist()), samples)
         choice, smoothed = None, SMOOTHINGS.get(smoothing)
+        rule = replace(rule, macro=self._merged(samples))
         if smoothing == "auto":
             choice = choose_smoothing(model, self.image, samples, rule=rule)
             smoothed = choice.chosen
         shades = self._shades(samples)
-        rendered = PixelMap.of(model, replace(rule, smoothing=smoothed), shades)
+        colours = shades if rule.macro is None else shades | self.macro_colours
+        rendered = PixelMap.of(model, replace(rule, smoothing=smoothed), colours)
         unlike = _if_known(lambda: pixel_classifier(model, MapRule(reject=REJECT), shades))
         bands = _if_known(lambda: best_bands(samples.statistics, 2)) or samples.band_names[:2]
         self.trained = Trained(name, model, samples, rendered, unlike, bands, self._extents(rendered), choice)
@@ -446,7 +264,7 @@ class ImageWork:
         """Pixels and hectares of the classes: of the whole map if it is small and smoothed, else by the preview."""
         height, width = self.image.shape
         if not rendered.margin or not self.is_small:
-            return preview_extents(self.preview, rendered.legend, rendered.score)
+            return preview_extents(self.preview, rendered.legend, rendered.codes)
         whole, areas = extra("rasterio.windows").Window(0, 0, width, height), pixel_areas(self.image)
         pixels, hectares = code_areas(
             rendered.of_window(self.image, whole).codes, whole, rendered.legend.n_codes, areas
@@ -454,6 +272,28 @@ class ImageWork:
         by_class = {plain(entry.label): entry.code for entry in rendered.legend.entries}
         on_ground = None if areas is None else {label: float(hectares[code]) for label, code in by_class.items()}
         return {label: int(pixels[code]) for label, code in by_class.items()}, on_ground
+
+    def _merged(self, samples: Samples) -> MacroClasses | None:
+        """The macro-classes of the classes with areas; None if no classes are merged."""
+        labels = set(map(str, samples.classes.tolist()))
+        own = {name: macro for name, macro in self.macros.items() if name in labels}
+        return MacroClasses(own) if own else None
+
+    @property
+    def macro_colours(self) -> dict[str, str]:
+        """The colour of each macro-class: of the class of its name, else of its first class."""
+        found: dict[str, str] = {}
+        for name, colour in self.colours.items():
+            if name in self.macros:
+                found.setdefault(self.macros[name], self.colours.get(self.macros[name], colour))
+        return found
+
+    @property
+    def map_colours(self) -> dict[str, str]:
+        """The classes of the map with their colours: macro-classes in place of the classes that they merge."""
+        merged = self.macro_colours
+        names = dict.fromkeys(self.macros.get(name, name) for name in self.colours)
+        return {name: merged.get(name, self.colours.get(name, "")) for name in names}
 
     def _shades(self, samples: Samples) -> dict[str, str]:
         known = dict(self.colours)  # a class may be renamed meanwhile
@@ -494,8 +334,8 @@ class ImageWork:
         code = int(self.trained.rendered.of_window(self.image, window).codes[0, 0])
         return replace(found, label=str(self.trained.legend.names[code]), probabilities=probabilities)
 
-    def accuracy(self) -> Any:
-        """The accuracy on held-out areas."""
+    def accuracy(self) -> HeldOutAccuracy:
+        """The accuracy on held-out areas, by macro-class if classes are merged."""
         trained = self.trained
         assert trained is not None
         return (
@@ -504,13 +344,20 @@ class ImageWork:
             else trained.choice.accuracy
         )
 
+    def class_accuracy(self) -> HeldOutAccuracy:
+        """The accuracy of the classes before they are merged, without smoothing."""
+        trained = self.trained
+        assert trained is not None
+        return held_out_accuracy(trained.model, trained.samples, rule=replace(trained.rule, macro=None, smoothing=None))
+
     def write_map(self, path: Path, rule: MapRule, progress: ProgressOption = None) -> ClassMap:
         """Write the class map of the whole image, with its style."""
         trained = self.trained
         if trained is None:
             raise InputError("Draw areas of at least two classes first.")
-        shades = self._shades(trained.samples)
-        options = MapOptions(colours=shades, overwrite=True, progress=progress)
+        shades = self._shades(trained.samples) | ({} if rule.macro is None else self.macro_colours)
+        below = None if rule.macro is None else path.with_name(f"{path.stem}-subclasses.tif")
+        options = MapOptions(colours=shades, overwrite=True, progress=progress, subclass_map=below)
         return classify_image(trained.model, self.image, path, rule, options)
 
     def separability(self) -> ClassSeparability:
@@ -539,16 +386,21 @@ class ImageWork:
         """The Python code and the command."""
         name = "auto" if self.trained is None else self.trained.name
         rule = PLAIN if self.trained is None else self.trained.rule
-        parts = {"reject": rule.reject, "smoothing": rule.smoothing}
+        parts = {"reject": rule.reject, "smoothing": rule.smoothing, "macro": rule.macro}
         given = [f"{part}={value!r}" for part, value in parts.items() if value is not None]
         given += [f"min_pixels={rule.min_pixels}"] * (rule.min_pixels > 1)
-        used = ["MapRule", *["Smoothing"] * (rule.smoothing is not None), "classify_image", "draw_samples"]
-        areas = self.store.name
+        used = ["MapRule", *["Smoothing"] * (rule.smoothing is not None), *["MacroClasses"] * (rule.macro is not None)]
+        image, areas, first = repr(self.label), self.store.name, ""
+        if self.mask is not None:
+            used += ["Mask", "open_image"]
+            mask = f"Mask({Path(self.mask.path).name!r}, {self.mask.masked!r})"
+            first, image = f"image = open_image({image}, mask={mask}, resample='auto')\n", "image"
+        used += ["classify_image", "draw_samples", "fit_image_model", "image_model"]
         python = (
-            f"from discriminant.raster import {', '.join(used)}, fit_image_model, image_model\n\n"
-            f"samples = draw_samples({self.label!r}, {areas!r}, 'class')\nprint(samples.statistics)\n"
+            f"from discriminant.raster import {', '.join(used)}\n\n{first}"
+            f"samples = draw_samples({image}, {areas!r}, 'class')\nprint(samples.statistics)\n"
             f"model = fit_image_model(image_model({name!r}, samples.classes.tolist()), samples)\n"
-            f"classify_image(model, {self.label!r}, 'map.tif', MapRule({', '.join(given)}))\n"
+            f"classify_image(model, {image}, 'map.tif', MapRule({', '.join(given)}))\n"
         )
         words = ["discriminant", "raster", "classify", self.label, "--areas", areas, "--class-field", "class"]
         words += ["--model", name, *([] if rule.reject is None else ["--reject", str(rule.reject)])]
@@ -557,7 +409,19 @@ class ImageWork:
             words += ["--smoothing-window", str(rule.smoothing.window)] * (rule.smoothing.method != "potts")
             words += ["--smoothing-strength", str(rule.smoothing.strength)] * (rule.smoothing.method != "majority")
         words += ["--min-pixels", str(rule.min_pixels)] * (rule.min_pixels > 1)
+        if self.mask is not None:
+            words += ["--mask", Path(self.mask.path).name, "--resample", "auto"]
+            words += [] if self.mask.masked is None else ["--mask-values", self.mask.masked]
+        merged = {} if rule.macro is None else rule.macro.of
+        words += [word for label, macro in merged.items() for word in ("--macro", f"{label}={macro}")]
         return python, shlex.join([*words, "-o", "map.tif"])
+
+
+def _refuse_other_formats(path: Path) -> None:
+    """Raise an error unless a file is a TIFF, PNG or JPEG image: other formats can refer to other files."""
+    with path.open("rb") as file:
+        if not file.read(8).startswith(_SIGNATURES):
+            raise InputError(f"{path.name} is not a TIFF, PNG or JPEG image.")
 
 
 def _if_known(find: Callable[[], F]) -> F | None:
@@ -566,22 +430,3 @@ def _if_known(find: Callable[[], F]) -> F | None:
         return find()
     except DiscriminantError:
         return None
-
-
-def as_colour(colour: str) -> str:
-    """A validated colour; it becomes part of the style of a page."""
-    if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
-        raise InputError(f"A colour must have the form #RRGGBB, got {visible(colour)}.")
-    return colour
-
-
-def _class_name(name: str) -> str:
-    if not name.strip():
-        raise InputError("The name of the class is empty. Enter a name.")
-    return name.strip()
-
-
-def _shades_of(areas: Sequence[Area]) -> list[str]:
-    labels = list(dict.fromkeys(area.label for area in areas))
-    shades = dict(zip(labels, class_colours(labels, {}), strict=True))
-    return [shades[area.label] for area in areas]

@@ -95,8 +95,13 @@ def _written(value: Any) -> str:
     """Costs, priors or thresholds by class."""
     if not isinstance(value, dict):
         return _cell(value)
-    nested = any(isinstance(own, dict) for own in value.values())
-    return "; ".join(f"{'true ' * nested}{name}: {_written(own)}" for name, own in value.items())
+    parts = [
+        f"{name}: {_cell(own)}"
+        if not isinstance(own, dict)
+        else ", ".join(f"{_cell(cost)} for a true {name} predicted as {action}" for action, cost in own.items())
+        for name, own in value.items()
+    ]
+    return "; ".join(parts)
 
 
 def _counts(found: WrittenPredictions) -> None:

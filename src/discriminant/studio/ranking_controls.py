@@ -62,9 +62,12 @@ class RankingControls:
             self.metric.set_value("")
 
     def offer(self, table: Table) -> None:
-        """Offer the classes of a table; the rarest one is chosen."""
-        rarest = min(table.labelled.class_rows.items(), key=lambda pair: pair[1])[0]
-        self.label.set_options({k: str(c) for k, c in enumerate(table.classes)}, value=table.classes.index(rarest))
+        """Offer the classes of a table, of which the rarest is chosen; a cost of other classes is removed."""
+        options = {k: str(label) for k, label in enumerate(table.classes)}
+        if options != self.label.options:
+            rarest = min(table.labelled.class_rows.items(), key=lambda pair: pair[1])[0]
+            self.cost.set_value(None)
+            self.label.set_options(options, value=table.classes.index(rarest))
 
     def ranking(self, table: Table) -> Ranking:
         """The chosen measure, with the costs."""

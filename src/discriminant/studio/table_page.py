@@ -248,11 +248,12 @@ class TablePage:
 
     async def _read(self) -> None:
         """Read the table for the chosen target and columns, unless that has been done."""
-        from .table_work import Table
+        from .table_work import TARGET_TYPES, Table
 
         state, file, target, now = self.state, self.state.file, self.target.value, self.state.table
         drop = tuple(name for name in self.drop.value or () if name != target)
-        types = {name: kind for name, kind in state.types.items() if name not in (target, *drop)}
+        declared = {name: kind for name, kind in state.types.items() if name not in drop}
+        types = {name: kind for name, kind in declared.items() if name != target or kind in TARGET_TYPES}
         wanted = file, target, drop, types
         if file is None or target is None or (now and (now.file, now.target, now.drop, now.types) == wanted):
             return

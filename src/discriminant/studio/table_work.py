@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from ..tables.files import InputFile
     from ..validation.comparison import Comparison
 
+#: The types of a target: its classes are numbers, or text as it is written.
+TARGET_TYPES: Final = ("number", "category")
 #: Bootstrap resamples of the tab Validate: some seconds for the models of the page.
 RESAMPLES: Final = 100
 
@@ -93,7 +95,7 @@ class Table:
         types: Mapping[str, str] | None = None,
     ) -> Table:
         """Read a table and code its rows for these models; None for the default models."""
-        own = {name: kind for name, kind in (types or {}).items() if name not in (target, *drop)}
+        own = {name: kind for name, kind in (types or {}).items() if name not in drop}
         preparation = Preparation(drop=list(drop), types=[f"{name}={kind}" for name, kind in own.items()])
         labelled = read_labelled(file.source, Roles(target), preparation=preparation, coding=shared_coding(models))
         names = models or models_for(labelled, None)[0]
