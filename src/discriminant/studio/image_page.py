@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 KINDS = (".tif", ".tiff", ".png", ".jpg", ".jpeg")
 _MODELS = {
-    "auto": "Auto (best on held-out areas)",
+    "auto": "Auto (regularised discriminant analysis, tuned on held-out areas)",
     "maximum-likelihood": "Maximum likelihood",
     "lda": "Linear discriminant analysis",
     "minimum-distance": "Minimum distance to class means",
@@ -63,7 +63,11 @@ _SMOOTHINGS = {
 _TOOLS = {"rectangle": ("Rectangle", "crop_din", "R"), "polygon": ("Polygon", "pentagon", "P"),
           "point": ("Point", "place", "O"), "brush": ("Brush", "brush", "B"),
           "inspect": ("Inspect", "colorize", "I")}  # fmt: skip
-_LAYERS = {"map": "Classes", "probability": "Probability of the class", "unlike": "Pixels unlike any class"}
+_LAYERS = {
+    "map": "Classes",
+    "probability": "Probability of the most probable class",
+    "unlike": "Pixels unlike any class",
+}
 #: Zoom levels beyond one image pixel per screen pixel.
 EXTRA_ZOOM_LEVELS: Final = 4
 #: The width of the brush, which the browser keeps.
@@ -275,11 +279,11 @@ class ImagePage:
                     text(key, tag="kbd")
                 self.tools[name] = button
             self._brush = ui.html(_BRUSH, sanitize=False).classes("brush")
-            button = ui.button("Next place", icon="my_location", on_click=lambda: self.legend.propose()).props(
-                "flat dense no-caps"
-            )
+            button = ui.button(
+                "Next uncertain pixel", icon="my_location", on_click=lambda: self.legend.propose()
+            ).props("flat dense no-caps")
             button.props["aria-keyshortcuts"] = "N"
-            button.tooltip("Go to the place whose class is least certain (key N)")
+            button.tooltip("Go to the pixel whose class is least certain (key N)")
             for words, icon, key, act in (
                 ("Delete", "delete", "Delete", self._delete),
                 ("Undo", "undo", "Control+Z", lambda: self.change(self.work.undo)),

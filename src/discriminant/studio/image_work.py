@@ -188,7 +188,7 @@ class ImageWork:
         """Open an image with the areas that were drawn before, beside it or, if that is read-only, in ``folder``."""
         with path.open("rb") as file:
             if not file.read(8).startswith(_SIGNATURES):
-                raise InputError(f"{path.name} is not a TIFF, PNG or JPEG image.")
+                raise InputError(f"{path.name} is not a TIFF, PNG or JPEG image. Convert it to GeoTIFF.")
         image = open_image(str(path))
         own = path.parent if folder is None or os.access(path.parent, os.W_OK) else folder
         shown = shown_bands(image)
