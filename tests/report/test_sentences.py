@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import cancer
 
-from discriminant import LinearDiscriminantAnalysis, LogisticRegression, compare
+from discriminant import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, compare
 from discriminant.evaluation import EvaluationOptions, LabelledPredictions, evaluation_of
 from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.evaluation.intervals import Estimate
 from discriminant.evaluation.recalibration import CalibrationLine
-from discriminant.report.page import quoted
+from discriminant.report.page import measured, quoted
 from discriminant.report.raster_page import lowest_accuracy_sentence
 from discriminant.report.sentences import (
     FEW_ROWS,
@@ -249,6 +249,22 @@ def test_the_measure_that_ranks_the_models_leads_the_summary(metric):
     assert lead in content["bullets"][0]
     assert content["keys"][0]["metric"] == lead
     assert sum("Best model: " in bullet for bullet in content["bullets"]) == 1
+
+
+def test_a_chosen_model_that_is_not_the_best_is_reported_as_chosen_and_the_best_one_recommended():
+    X, y, _ = cancer()
+    models = {"lda": LinearDiscriminantAnalysis(), "nb": GaussianNB(), "ml": LogisticRegression()}
+    found = compare(models, X, y, cv=3)
+    best = found.best_model
+    for name in models:
+        content = answer_section(TableReport(found, (X, y), model_name=name))
+        assert (f"Best model: {name}." in content["bullets"][0]) == (name == best)
+        assert (f"Chosen model: {name} (best: {best})." in content["bullets"][0]) == (name != best)
+        assert content["recommendation"].startswith(f"Use {best}")
+        if name != best:
+            mean = measured("log_loss", found.cross_validation.mean(name, "log_loss"))
+            assert f"{name} {mean})." in content["recommendation"]
+            assert ("not significantly different" in content["recommendation"]) == (not found.is_real(name, best))
 
 
 @given(st.lists(st.tuples(SHARES | st.just(math.nan), SHARES), min_size=2, max_size=4))

@@ -241,12 +241,12 @@ def test_a_pixel_is_inspected_a_stroke_painted_and_an_uncertain_place_found(page
     page.get_by_role("radio", name="lake 2 areas").wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("n")
-    page.get_by_text(re.compile("^Uncertain place at column")).wait_for()
+    page.get_by_text(re.compile("^Uncertain pixel at column")).wait_for()
     page.locator(".target").wait_for()
     page.keyboard.press("3")  # a class is chosen while the place is marked
     page.get_by_role("radio", name="village", checked=True).wait_for()
     page.get_by_label("Layer").click()
-    page.get_by_role("option", name="Probability of the class").click()
+    page.get_by_role("option", name="Probability of the most probable class").click()
     page.get_by_text("Probability of the most probable class: 33 %").wait_for()
 
 

@@ -392,7 +392,11 @@ def test_the_map_is_shown_on_one_side_of_the_line(drawn):
 
 
 def test_layers_and_opacity(drawn):
-    layers = {"Probability of the class": "probability", "Pixels unlike any class": "unlike", "Classes": "map"}
+    layers = {
+        "Probability of the most probable class": "probability",
+        "Pixels unlike any class": "unlike",
+        "Classes": "map",
+    }
     for name, part in layers.items():
         choose(drawn, "Layer", name)
         expect(drawn.locator(".leaflet-classes-pane > div")).to_have_count(1, timeout=PATIENCE)

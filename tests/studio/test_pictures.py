@@ -79,7 +79,7 @@ def test_the_table_page_fits_every_screen(visit, take, dark):
         page.get_by_role("heading", name="Model comparison").wait_for()
         page.locator(".js-plotly-plot .xaxislayer-above").first.wait_for()
         take(page, f"studio-table{shade}", (400, 820, 1920, 1280))
-        page.get_by_role("tab", name="Decide").click()
+        page.get_by_role("tab", name="Costs and thresholds").click()
         page.get_by_role("slider", name="Threshold").wait_for()
         page.locator(".js-plotly-plot .xaxislayer-above").nth(1).wait_for()
         take(page, f"studio-decide{shade}", (400, 820, 1280))

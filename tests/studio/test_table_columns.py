@@ -104,9 +104,9 @@ def test_the_type_of_the_target_decides_between_numbers_and_text(visit, studio):
 
 
 def test_a_cost_ranks_the_models_by_expected_cost_and_other_measures_need_none(opened):
-    metric, cost = opened.get_by_label("Rank the models by"), opened.get_by_label("Cost of a miss")
+    metric, cost = opened.get_by_label("Rank the models by"), opened.get_by_label("Cost of a false negative")
     opened.get_by_role("button", name="Costs of errors").click()
-    assert opened.get_by_label("Missed class").input_value() == "bad"
+    assert opened.get_by_label("Positive class of the costs").input_value() == "bad"
     cost.fill("5")
     expect(metric).to_have_value("expected cost", timeout=PATIENCE)
     cost.fill("")
@@ -118,13 +118,13 @@ def test_a_cost_ranks_the_models_by_expected_cost_and_other_measures_need_none(o
 
 
 def test_models_are_ranked_by_expected_cost_which_is_then_the_decision(opened, files, tmp_path):
-    opened.get_by_label("Cost of a miss").fill("5")
+    opened.get_by_label("Cost of a false negative").fill("5")
     expect(opened.get_by_label("Rank the models by")).to_have_value("expected cost", timeout=PATIENCE)
     opened.get_by_role("button", name="Compare").click()
     opened.get_by_role("heading", name="Model comparison").wait_for()
     opened.locator(".report li").first.filter(has_text="expected cost per row").wait_for()
     opened.get_by_role("region", name="Table of models").get_by_role("columnheader", name="Cost").first.wait_for()
-    opened.get_by_role("tab", name="Decide").click()
+    opened.get_by_role("tab", name="Costs and thresholds").click()
     opened.get_by_text(re.compile("^Decision: bad is predicted.*5 : 1")).first.wait_for()
     opened.get_by_role("tab", name="Predict").click()
     opened.locator(".narrow input[type=file]").set_input_files(files / "loans.csv")

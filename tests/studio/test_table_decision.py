@@ -52,7 +52,7 @@ def compared(visit, files):
 
 def decide(page, presses):
     """Move the slider of the cost ratio, and wait for the decision."""
-    page.get_by_role("tab", name="Decide").click()
+    page.get_by_role("tab", name="Costs and thresholds").click()
     page.get_by_role("slider", name="Cost ratio").focus()
     for _ in range(presses):
         page.keyboard.press("ArrowRight")
@@ -77,9 +77,9 @@ def test_the_summary_leads_to_the_places_of_costs_and_threshold(compared):
         compared.set_viewport_size({"width": width, "height": 900})
         compared.get_by_role("tab", name="Comparison").click()
         compared.get_by_role("button", name="Costs of errors (step 3)").click()
-        expect(compared.get_by_label("Cost of a miss")).to_be_focused(timeout=PATIENCE)
-        expect(compared.get_by_label("Cost of a miss")).to_be_in_viewport(timeout=PATIENCE)
-    compared.get_by_role("button", name="Threshold (tab Decide)").click()
+        expect(compared.get_by_label("Cost of a false negative")).to_be_focused(timeout=PATIENCE)
+        expect(compared.get_by_label("Cost of a false negative")).to_be_in_viewport(timeout=PATIENCE)
+    compared.get_by_role("button", name="Threshold (tab Costs and thresholds)").click()
     compared.get_by_role("slider", name="Threshold").wait_for()
 
 
@@ -98,7 +98,7 @@ def test_a_decision_is_explained_for_one_row_of_explain_and_of_what_if(compared)
     panel.get_by_text("With the values of What if: dose = 9.75.").wait_for()
     names = rows.get_by_role("rowheader").all_inner_texts()
     values = [float(row.get_by_role("cell").last.inner_text()) for row in rows.all()[1:]]
-    assert [names[0], names[-1]] == ["An average row", "This row"]
+    assert [names[0], names[-1]] == ["Average row (column means)", "This row"]
     assert values[-1] == pytest.approx(sum(values[:-1]), abs=0.02)
     panel.get_by_label("Row of the table").fill("100000")
     panel.get_by_role("alert").filter(has_text="not in the training data").wait_for()
@@ -143,7 +143,7 @@ def test_a_decision_reaches_predictions_model_file_report_and_code(compared, fil
     used.filter(has_text="5 : 1").wait_for()
     decided = predict(compared, files / "new.csv")
     in_effect = compared.get_by_role("region", name="Decision in effect")
-    for words in ("Threshold ill is predicted", "Costs 5 for a missed ill", "Set in the tab Decide"):
+    for words in ("Threshold ill is predicted", "Costs 5 for a missed ill", "Set in the tab Costs and thresholds"):
         in_effect.get_by_role("row", name=words).wait_for()
     for before, row in zip(plain, decided, strict=True):
         assert float(row["probability_ill"]) == pytest.approx(float(before["probability_ill"]))
@@ -184,7 +184,7 @@ def test_what_if_uses_the_decision_and_another_model_keeps_it(compared):
     for model in ("lda", "logistic"):
         choose(compared, "Model", model)
         compared.locator(".copies pre", has_text=f"models['{model}']").first.wait_for()  # its panels are in place
-        compared.get_by_role("tab", name="Decide").click()
+        compared.get_by_role("tab", name="Costs and thresholds").click()
         compared.get_by_text(re.compile("^Decision: ill is predicted.*5 : 1")).first.wait_for()
         compared.get_by_role("tab", name="What if").click()
         compared.get_by_text(re.compile("^Decision: ill is predicted.*5 : 1")).first.wait_for()
@@ -204,7 +204,7 @@ def test_another_model_keeps_the_tabs(compared):
 
 
 def test_the_class_of_interest_can_be_chosen(compared):
-    compared.get_by_role("tab", name="Decide").click()
+    compared.get_by_role("tab", name="Costs and thresholds").click()
     for label in ("well", "ill"):
         choose(compared, "Positive class", label)
         compared.get_by_role("columnheader", name=f"predicted {label}").wait_for()

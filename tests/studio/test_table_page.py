@@ -73,7 +73,7 @@ def counts(page):
 
 
 def test_one_slider_moves_counts_curve_and_cost(compared):
-    compared.get_by_role("tab", name="Decide").click()
+    compared.get_by_role("tab", name="Costs and thresholds").click()
     slider = compared.get_by_role("slider", name="Threshold")
     slider.focus()
     before, cost = counts(compared), compared.locator(".key", has_text="Cost").inner_text()
@@ -94,14 +94,14 @@ def test_one_slider_moves_counts_curve_and_cost(compared):
 def test_precision_is_that_of_the_comparison(compared):
     compared.get_by_role("tab", name="Comparison").click()
     summary = compared.locator("li", has_text="; precision").first.inner_text(timeout=20_000)
-    compared.get_by_role("tab", name="Decide").click()
+    compared.get_by_role("tab", name="Costs and thresholds").click()
     compared.get_by_role("button", name="Reset").click()
     precision = re.search(r"precision ([\d.]+)", summary)[1]
     compared.locator(".key", has_text=re.compile(rf"Precision\s*{precision}")).wait_for(timeout=20_000)
 
 
 def test_another_positive_class_is_shown_at_once(compared):
-    compared.get_by_role("tab", name="Decide").click()
+    compared.get_by_role("tab", name="Costs and thresholds").click()
     region = compared.get_by_role("region", name="Counts at the threshold")
     for label in ("<b>ill</b>", "well", "<b>ill</b>"):
         choose(compared, "Positive class", label)
@@ -129,7 +129,10 @@ def test_contributions_add_up_and_extrapolation_and_empty_numbers_are_named(comp
     compared.get_by_text("dose is outside the range of the training data").wait_for()
     rows = compared.get_by_role("region", name="Contributions of columns").get_by_role("row").all()[1:]
     values = [float(row.get_by_role("cell").last.inner_text()) for row in rows]
-    assert [rows[0].inner_text().split("\t")[0], rows[-1].inner_text().split("\t")[0]] == ["An average row", "This row"]
+    assert [rows[0].inner_text().split("\t")[0], rows[-1].inner_text().split("\t")[0]] == [
+        "Average row (column means)",
+        "This row",
+    ]
     assert values[-1] == pytest.approx(sum(values[:-1]), rel=0.01)
     assert values[-1] > 0  # the predicted class leads
     dose.fill("")
@@ -141,7 +144,7 @@ def test_contributions_add_up_and_extrapolation_and_empty_numbers_are_named(comp
 
 @pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(compared, violations):
-    for name in ("Data", "Columns", "Comparison", "Decide", "Explain", "What if", "Predict"):
+    for name in ("Data", "Columns", "Comparison", "Costs and thresholds", "Explain", "What if", "Predict"):
         compared.get_by_role("tab", name=name).click()
         compared.locator(".q-tab-panel > *").first.wait_for()
         assert violations(compared) == [], name

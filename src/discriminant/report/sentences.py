@@ -6,8 +6,8 @@ A claim such as "significantly better" is derived here from these quantities, so
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..evaluation.evaluation import Evaluation
@@ -72,7 +72,8 @@ class Standing:
 
     ``better`` and ``alike`` are other models, without the baseline: those that are significantly better, and those
     that are not significantly different. ``recommended`` is the best model that is significantly better than the
-    baseline. ``by_auc`` compares the AUC with the baseline if no model is better.
+    baseline. ``by_auc`` compares the AUC with the baseline if no model is better. ``means`` has the mean of the
+    metric by model.
     """
 
     model: str
@@ -84,12 +85,13 @@ class Standing:
     beats_baseline: bool
     recommended: str | None
     by_auc: str = ""
+    means: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, comparison: Comparison, model: str) -> Standing:
         """The rank of a model of a comparison, which may be the baseline."""
         others = [name for name in comparison.ranking if name not in (model, BASELINE)]
-        recommended = comparison.recommended
+        recommended, validation = comparison.recommended, comparison.cross_validation
         return cls(
             model,
             comparison.metric,
@@ -100,6 +102,7 @@ class Standing:
             model != BASELINE and is_better(comparison, model, BASELINE),
             recommended,
             " ".join(comparison.better_by_auc()) if recommended is None else "",
+            {name: validation.mean(name, comparison.metric) for name in comparison.ranking},
         )
 
     @property
@@ -129,6 +132,13 @@ class Standing:
             return f"No model is significantly better than {baseline}.{f' {self.by_auc}' if self.by_auc else ''}"
         return f"{self.model} is not significantly better than {baseline}; {self.recommended} is."
 
+    def _means(self, other: str) -> str:
+        """The metric of another model and of this one, if they are known."""
+        if not self.means:
+            return ""
+        values = (f"{name} {measured(self.metric, self.means[name])}" for name in (other, self.model))
+        return f" ({', '.join(values)})"
+
     def recommendation(self, lowest: tuple[Hashable, float] | None) -> str:
         """The recommended model; ``lowest`` is a class that accuracy hides and its recall, if no costs were given."""
         if not self.beats_baseline:
@@ -143,8 +153,12 @@ class Standing:
                 "Do not use these models: none is significantly better than the baseline. Add informative columns or "
                 "more rows."
             )
+        best = self.better[0] if self.better else self.recommended or self.model
+        by = f"{self.measure}{self._means(best)}"
         if self.better:
-            return f"Use {self.better[0]} instead of {self.model}: it is significantly better by {self.measure}."
+            return f"Use {best} instead of {self.model}: it is significantly better by {by}."
+        if best != self.model:
+            return " ".join([f"Use {best}. {self.model} is not significantly different by {by}.", *_low_recall(lowest)])
         others = ", or the simplest of the models that are not significantly different from it" if self.alike else ""
         return " ".join([f"Use {self.model}{others}.", *_low_recall(lowest)])
 

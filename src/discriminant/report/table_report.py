@@ -26,6 +26,7 @@ from ..results import Finding, count, plain, several
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
 from ..validation.comparison import Comparison
+from ..validation.cross_validation import BASELINE
 from ..validation.learning_curve import LearningCurve
 from .cost_thresholds import Costs, thresholds_section
 from .page import Section, between, measured, quoted, write_page
@@ -370,9 +371,13 @@ def _accuracy(data: TableReport) -> str:
 
 
 def _introduced(data: TableReport, name: str) -> str:
-    """The name of a measure with the model as the best one; empty if it is not the best."""
-    is_best = data.standing is not None and data.standing.beats_baseline and not data.standing.better
-    return f"Best model: {data.winner}. {name}" if is_best else ""
+    """The name of a measure with the model as the best or the chosen one; empty without a better model or baseline."""
+    if data.comparison is None or data.standing is None:
+        return ""
+    best = data.comparison.best_model
+    if data.winner not in (best, BASELINE):
+        return f"Chosen model: {data.winner} (best: {best}). {name}"
+    return f"Best model: {data.winner}. {name}" if data.standing.beats_baseline and not data.standing.better else ""
 
 
 def _rare_class(data: TableReport) -> str:

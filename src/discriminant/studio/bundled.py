@@ -9,7 +9,7 @@ from typing import Final
 #: Loader and target column of each example table, by title.
 BUNDLED: Final = {
     "Tumours (569 rows, two classes)": ("breast_cancer", "diagnosis"),
-    "Irises (150 rows, three classes)": ("iris", "species"),
+    "Iris (150 rows, three classes)": ("iris", "species"),
     "Wines (178 rows, three classes)": ("wine", "cultivar"),
 }
 

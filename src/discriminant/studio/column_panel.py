@@ -45,7 +45,7 @@ class ColumnPanel:
     def build(self) -> None:
         """Lay out the search field and the cards."""
         self.colours = [shade(k) for k in range(len(self.table.classes))]
-        text("The share of the rows of each class in each bin or level. Choose the type of a column to correct it.")
+        text("Proportion of each class in each bin or level. If a column type is wrong, select another one.")
         with ui.row().classes("finding"):
             self.search = ui.input("Find a column").props("dense outlined clearable type=search")
             self.change = ui.button("Apply types", on_click=self._apply).props("unelevated")

@@ -87,7 +87,12 @@ class Guard:
             return None
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         foreign = site not in ("same-origin", "none") if origin is None else urlsplit(origin).netloc != host
-        return "This request was sent by a page of another origin." if foreign else None
+        if not foreign:
+            return None
+        return (
+            "This request was sent by a page of another origin. Open the studio at the address that the command "
+            "printed."
+        )
 
     def _without_token(self, scope: Scope) -> str | None:
         """The address without its token, if the token is correct."""

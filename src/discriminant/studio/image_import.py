@@ -65,7 +65,9 @@ def _refuse_other_archives(path: Path) -> None:
         raise InputError(f"{path.name} is damaged. Expected a zipped Shapefile; pack it again.") from None
     endings = {Path(file.filename).suffix.lower() for file in files}
     if ".shp" not in endings or not endings <= _SHAPEFILE:
-        raise InputError(f"{path.name} has no Shapefile, or other files with it. Pack .shp, .shx, .dbf and .prj alone.")
+        raise InputError(
+            f"{path.name} contains no Shapefile, or contains other files. Pack only .shp, .shx, .dbf and .prj."
+        )
     if sum(file.file_size for file in files) > MAX_UNPACKED_BYTES:
         raise InputError(f"{path.name} is too large when unpacked. Save fewer areas.")
 

@@ -43,7 +43,7 @@ class MapLegend:
         self.page.call("showPixel", place, pixel_table(work.pixel_values(*work.pixel(place[0], place[1]))))
 
     async def propose(self) -> None:
-        """Go to the place whose class is least certain."""
+        """Go to the pixel whose class is least certain."""
         page, work = self.page, self.page.work
         if work.trained is None:
             page.drawing.fail("Draw areas of at least two classes first.")
@@ -52,7 +52,10 @@ class MapLegend:
         if found is None:
             return
         if found[0] is None:
-            set_text(self._place, "Every place is near an area or a place that was proposed before.")
+            message = (
+                "No further suggestions: every remaining location is close to a training area or an earlier suggestion."
+            )
+            set_text(self._place, message)
             return
         where = work.place(*found[0])
         set_text(self._place, place_note(work.pixel_values(*found[0])))
@@ -94,7 +97,7 @@ def legend_note(work: ImageWork) -> str:
     chosen = "" if choice is None else f" {choice.sentence}"
     return (
         f"Hectares (ha) and shares on the map{before}{sampled}, not corrected for its errors. The tab Map accuracy "
-        f"estimates the true ones with intervals.{chosen}"
+        f"estimates the true areas with confidence intervals.{chosen}"
     )
 
 
@@ -126,6 +129,6 @@ def place_note(found: PixelValues) -> str:
     classes = sorted(found.probabilities.items(), key=lambda one: -one[1])[:2]
     likely = " and ".join(f"{name} ({100 * p:.0f} %)" for name, p in classes)
     return (
-        f"Uncertain place at column {found.column:,}, row {found.row:,}: {likely} are most probable here. Choose its "
+        f"Uncertain pixel at column {found.column:,}, row {found.row:,}: most probable classes {likely}. Choose its "
         "class and draw an area."
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .image_page import ImagePage
 
 _MODELS: Final = {
-    "auto": "Auto (best on held-out areas)",
+    "auto": "Auto (regularised discriminant analysis, tuned on held-out areas)",
     "maximum-likelihood": "Maximum likelihood",
     "lda": "Linear discriminant analysis",
     "minimum-distance": "Minimum distance to class means",
@@ -33,7 +33,7 @@ _SMOOTHINGS: Final = {
     "majority-5": "Majority filter, 5 x 5 pixels",
     "majority-9": "Majority filter, 9 x 9 pixels",
 }
-_LAYERS: Final = {"map": "Classes", "probability": "Probability of the class", "unlike": "Pixels unlike any class"}
+_LAYERS: Final = {"map": "Classes", "probability": "Probability of the most probable class", "unlike": "Pixels unlike any class"}
 MASK_KINDS: Final = (".tif", ".tiff", ".png")
 #: What a mask leaves out; the keys are those of `raster.masks.PRESETS`, or describe other values.
 _MASKED: Final = {

@@ -238,11 +238,11 @@ class ImagePage:
                     text(key, tag="kbd")
                 self.tools[name] = button
             self._brush = ui.html(_BRUSH, sanitize=False).classes("brush")
-            button = ui.button("Next place", icon="my_location", on_click=lambda: self.legend.propose()).props(
-                "flat dense no-caps"
-            )
+            button = ui.button(
+                "Next uncertain pixel", icon="my_location", on_click=lambda: self.legend.propose()
+            ).props("flat dense no-caps")
             button.props["aria-keyshortcuts"] = "N"
-            button.tooltip("Go to the place whose class is least certain (key N)")
+            button.tooltip("Go to the pixel whose class is least certain (key N)")
             for words, icon, key, act in (
                 ("Delete", "delete", "Delete", self._delete),
                 ("Undo", "undo", "Control+Z", lambda: self.change(self.work.undo)),

@@ -421,7 +421,7 @@ def _refuse_other_formats(path: Path) -> None:
     """Raise an error unless a file is a TIFF, PNG or JPEG image: other formats can refer to other files."""
     with path.open("rb") as file:
         if not file.read(8).startswith(_SIGNATURES):
-            raise InputError(f"{path.name} is not a TIFF, PNG or JPEG image.")
+            raise InputError(f"{path.name} is not a TIFF, PNG or JPEG image. Convert it to GeoTIFF.")
 
 
 def _if_known(find: Callable[[], F]) -> F | None:

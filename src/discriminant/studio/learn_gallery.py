@@ -23,8 +23,8 @@ def build() -> None:
     """Lay out the cards; pictures follow, because datasets take some time to load."""
     text("Learn linear classification", tag="h1")
     text(
-        "Each lesson fits models to points that you can paint, move and erase. Choose a lesson; its questions have "
-        "hidden answers, and its address can be shared.",
+        "Each lesson fits models to points that you can paint, move and erase. Choose a lesson; each lesson has "
+        "questions with hidden answers and a link that you can share.",
         "lead",
     )
     pictures = {}

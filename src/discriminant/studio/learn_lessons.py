@@ -76,7 +76,7 @@ def line_view(points: Points, given: Given) -> Shown:
     model = new.fit(points.X, points.y)
     distance = LinearClassifier.of(model).origin_distance
     facts = {"Misclassified": _errors(points, model), "‖w‖": _length(model)}
-    facts["Distance from the origin"] = f"{distance:.4g}"
+    facts["Distance of the boundary from the origin"] = f"{distance:.4g}"
     if margin:
         facts |= {"Margin 2 / ‖w‖": f"{model.margin_:.4g}", "Support vectors": f"{len(model.support_):,}"}
     settings = {"svm": {"model": "svm", "C": given["C"]}, "hard": {"model": "svm", "margin": "hard"}}
@@ -132,10 +132,10 @@ def _end(model: Perceptron, max_epochs: int, is_separable: bool) -> str:
     """Why training ended."""
     if model.converged_:
         return f"Converged in epoch {model.n_iter_}: no row is misclassified."
-    cause = "" if is_separable else ": not linearly separable"
+    cause = "" if is_separable else ": the classes are not linearly separable"
     if model.n_iter_ < max_epochs:
-        return f"Stopped after {several(model.n_iter_, 'epoch')}, the weights repeat{cause}."
-    return f"Stopped after {several(max_epochs, 'epoch')}, the maximum{cause}."
+        return f"Stopped after {several(model.n_iter_, 'epoch')}, because the weights repeat{cause}."
+    return f"Stopped after the maximum of {several(max_epochs, 'epoch')}{cause}."
 
 
 _NO_BOUND: Final = {"Bound R² / γ²": "none: not linearly separable"}
@@ -150,7 +150,8 @@ def _bound(model: Perceptron) -> dict[str, str]:
     assert not isinstance(proof, list)  # that is for more than two classes
     return {
         "Bound R² / γ²": f"{proof.bound:,.4g}", "Largest norm of a row R": f"{proof.R:.4g}",
-        "Maximum margin gamma": f"{proof.gamma:.4g}", "Cosine with max-margin weights": f"{proof.alignment:.3f}",
+        "Distance of the nearest row γ": f"{proof.gamma:.4g}",  # noqa: RUF001 - the symbol of the bound
+        "Cosine with max-margin weights": f"{proof.alignment:.3f}",
         "Lower bound on the cosine": f"{proof.least_alignment:.3f}",
     }  # fmt: skip
 
@@ -314,7 +315,9 @@ def _costs(points: Points, cost: float) -> tuple[dict[Any, dict[Any, float]], An
 
 def _two_classes(points: Points) -> None:
     if len(points.present) != 2:
-        raise InputError(f"This lesson needs two classes; the points have {len(points.present)}. Erase the others.")
+        raise InputError(
+            f"This lesson needs points of exactly two classes, got {len(points.present)}. Paint or erase points."
+        )
 
 
 def decision_view(points: Points, given: Given) -> Shown:

@@ -145,7 +145,7 @@ def preset(name: str) -> Points:
         none = np.empty(0, dtype=np.int64)
         return Points(name, False, none, np.empty((0, 2)), none, PAINTED, ("x1", "x2"), limits)
     if name not in PRESETS:
-        raise InputError(f"Unknown dataset {name!r}. Datasets: {', '.join(PRESETS)}.")
+        raise InputError(f"Unknown dataset {name!r}. Expected one of: {', '.join(PRESETS)}.")
     found = _iris() if name == "iris" else _dataset(load(name))
     return replace(found, source=name)
 

@@ -69,7 +69,7 @@ def decision_of(compared: Compared) -> list[tuple[str, str]]:
             ("Predicted class", "the most probable one" + (" (threshold 0.5)" if len(shares) == 2 else "")),
             ("Costs", "1 for every error"),
             ("Prevalence", "as in the training data"),
-            ("Set in", f"default; to change it, open {COSTS} (step 3) or the tab Decide"),
+            ("Set in", f"default; to change it, open {COSTS} (step 3) or the tab Costs and thresholds"),
         ]
     label = str(chosen.label)
     share = f"{percent(shares[chosen.label])}, as in the training data"
@@ -78,7 +78,7 @@ def decision_of(compared: Compared) -> list[tuple[str, str]]:
         ("Threshold", f"{label} is predicted where its probability is at least {chosen.applied_threshold:.3g}"),
         ("Costs", f"{chosen.cost_ratio:.3g} for a missed {label}, 1 for any other error"),
         (f"Prevalence of {label}", share if chosen.share is None else percent(chosen.share)),
-        ("Set in", f"{COSTS} (step 3)" if is_of_ranking else "the tab Decide"),
+        ("Set in", f"{COSTS} (step 3)" if is_of_ranking else "the tab Costs and thresholds"),
     ]
 
 

@@ -33,10 +33,14 @@ class RankingControls:
     def __init__(self) -> None:
         self.metric = ui.select(_METRICS, value="", label="Rank the models by").props("dense outlined")
         with ui.expansion(COSTS, icon="balance").classes("copies") as self.panel:
-            text("Errors differ in cost? Choose the class whose misses cost more. Any other error costs 1.", "remark")
+            text(
+                "If errors differ in cost, choose the positive class and the cost of a false negative: a row of this "
+                "class that is assigned to another class. Any other error costs 1.",
+                "remark",
+            )
             with ui.element("div").classes("pair"):
-                self.label = ui.select({}, label="Missed class").props("dense outlined")
-                self.cost = ui.number("Cost of a miss", min=0, step=1, placeholder="e.g. 5")
+                self.label = ui.select({}, label="Positive class of the costs").props("dense outlined")
+                self.cost = ui.number("Cost of a false negative", min=0, step=1, placeholder="e.g. 5")
                 self.cost.props("dense outlined stack-label")
             text("The models are then ranked by expected cost, and predictions minimise it.", "remark")
         self.metric.on_value_change(self._metric_chosen)

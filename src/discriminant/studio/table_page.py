@@ -132,7 +132,11 @@ class TablePage:
                 "data, and shows the costs of a decision, the reasons for a prediction, and the changes that would "
                 "alter it."
             )
-            text("All data stay on this machine. Every result can be copied as Python code and as a command.", "remark")
+            text(
+                "All data stay on the machine that runs the studio. "
+                "Every result can be copied as Python code and as a command.",
+                "remark",
+            )
         self._enable()
 
     def _data_controls(self) -> None:
@@ -484,7 +488,7 @@ class TablePage:
 
         return data | {
             "Comparison": lambda: table_panels.comparison(compared, name, self._give_costs, self._open_tab),
-            "Decide": lambda: table_panels.Decide(compared, name, changed, self._choose_class).build(),
+            "Costs and thresholds": lambda: table_panels.Decide(compared, name, changed, self._choose_class).build(),
             "Explain": lambda: table_panels.explanation(compared, name, self._open_tab),
             "Validate": lambda: table_panels.validation(compared, name),
             "Effects": lambda: table_panels.effects(compared, name),

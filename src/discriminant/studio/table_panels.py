@@ -67,7 +67,9 @@ def comparison(compared: Compared, name: str, give_costs: Callable[[], None], op
         with ui.row().classes("places"):
             text("If errors differ in cost, give costs or move the threshold:", tag="span")
             ui.button(f"{COSTS} (step 3)", on_click=give_costs).props("flat dense")
-            ui.button("Threshold (tab Decide)", on_click=lambda: open_tab("Decide")).props("flat dense")
+            ui.button("Threshold (tab Costs and thresholds)", on_click=lambda: open_tab("Costs and thresholds")).props(
+                "flat dense"
+            )
     text("Model comparison", tag="h2")
     report_part("models", models_section(found))
     text("Performance", tag="h2")
@@ -171,7 +173,7 @@ def _importance_table(measure: str, found: Sequence[ColumnImportance]) -> str:
         for row in found
     )
     head = f'<th scope="col">Column</th><th scope="col" class="number">Increase in {measure}</th>'
-    head += '<th scope="col" class="number">SD of 5 folds</th><th class="wide"></th>'
+    head += '<th scope="col" class="number">SD over 5 folds</th><th class="wide"></th>'
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Importance of columns"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -182,7 +184,7 @@ def validation(compared: Compared, name: str) -> None:
     """Performance corrected for optimism, calibration, decision curve and stability of predictions."""
     from ..report.validation_page import validation_blocks
 
-    text("The model is fitted again to bootstrap resamples; measures are corrected for optimism.")
+    text("The model is refitted to bootstrap resamples; measures are corrected for optimism.")
     computed("Validating", lambda: compared.validated(name), validation_blocks)
 
 
@@ -360,7 +362,7 @@ class Decide:
         _redraw(self.cost, {0: (values, costs.tolist()), 1: ([values[place]], [float(costs[place])])})
         decision = self.compared.decision
         default = "Default decision: the most probable class is predicted."
-        used = f"Decision: {decision} What if, Predict, the model file, the report and the code use it."
+        used = f"Decision: {decision} It applies to What if, Predict, the model file, the report and the copied code."
         self.in_use.set_content(html.escape(default if decision is None else used))
 
 

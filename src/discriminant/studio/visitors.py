@@ -120,7 +120,7 @@ class Visitors:
             path = Path(text.strip()).expanduser().resolve()
             is_file = path.is_file()
         except (OSError, RuntimeError, ValueError):
-            raise InputError("This is not a valid path.") from None
+            raise InputError("This is not a valid path. Type the path of a file, such as images/scene.tif.") from None
         if path not in [file.resolve() for file in self.files] and not any(map(path.is_relative_to, self.allowed)):
             raise InputError(
                 f"Only files in {listed(self.allowed)} can be opened by path. Upload this one."

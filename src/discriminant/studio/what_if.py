@@ -237,7 +237,7 @@ def _day(value: Value) -> str:
 def _contributions(found: Contributions, written: Callable[[str, Value], str]) -> None:
     """What the columns add to the score of an average row, up to the score of the row."""
     largest, others = found.rows[:SHOWN_CHANGES], found.rows[SHOWN_CHANGES:]
-    rows = [("An average row", "", f"{found.lead_at_means:+.3g}")]
+    rows = [("Average row (column means)", "", f"{found.lead_at_means:+.3g}")]
     rows += [(row.column, written(row.column, row.value), f"{row.contribution:+.3g}") for row in largest]
     # Contributions to a model that is not linear do not add up to its score.
     rest = found.lead - found.lead_at_means - sum(row.contribution for row in largest)
