@@ -383,8 +383,7 @@ class FigureOptions:
     column: Annotated[
         str | None,
         option(
-            "NAME",
-            "Column for effect, pair-effect, effects, category-curves and group-measures; class for cost-curve.",
+            "NAME", "Column for effect, pair-effect, effects, category-curves and group-measures; class for cost-curve."
         ),
     ] = None
     shape: Annotated[str, option("ROWSxCOLUMNS", "Shape of images.")] = "20x20"

@@ -33,7 +33,11 @@ _SMOOTHINGS: Final = {
     "majority-5": "Majority filter, 5 x 5 pixels",
     "majority-9": "Majority filter, 9 x 9 pixels",
 }
-_LAYERS: Final = {"map": "Classes", "probability": "Probability of the most probable class", "unlike": "Pixels unlike any class"}
+_LAYERS: Final = {
+    "map": "Classes",
+    "probability": "Probability of the most probable class",
+    "unlike": "Pixels unlike any class",
+}
 MASK_KINDS: Final = (".tif", ".tiff", ".png")
 #: What a mask leaves out; the keys are those of `raster.masks.PRESETS`, or describe other values.
 _MASKED: Final = {
