@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
 MapPath = str | os.PathLike[str]
-#: Pixels of a strip: 50 MB with codes, patches, areas and probabilities.
+#: Pixels of a strip, held with their patches, areas and probabilities.
 STRIP_PIXELS: Final = 1 << 21
 #: Number of polygons that are written at once.
 BATCH_POLYGONS: Final = 10_000
