@@ -143,6 +143,11 @@ def test_no_line_no_bound():
     assert facts["Bound R² / γ²"] == "none: not linearly separable"
 
 
+def test_the_class_of_rows_on_the_boundary_is_stated():
+    assert shown("perceptron", "and").result.endswith("On the boundary: 1 row, predicted as -1.")
+    assert "On the boundary" not in shown("perceptron", "xor").result
+
+
 def test_settings_move_what_is_shown():
     def wrong(**given):
         return shown("decision", **given).facts

@@ -83,7 +83,18 @@ def test_the_summary_leads_to_the_places_of_costs_and_threshold(compared):
     compared.get_by_role("slider", name="Threshold").wait_for()
 
 
-def test_a_decision_is_explained_for_one_row_of_explain_and_of_what_if(compared):
+def test_results_of_other_settings_are_marked_until_they_are_compared_again(compared):
+    compared.get_by_role("tab", name="Comparison").click()
+    compared.get_by_role("button", name="Costs of errors (step 3)").click()
+    mark = compared.get_by_role("status").filter(has_text="Settings changed: press Compare")
+    expect(mark).to_be_hidden(timeout=PATIENCE)
+    compared.get_by_label("Cost of a false negative").fill("5")
+    expect(mark).to_be_visible(timeout=PATIENCE)
+    compared.get_by_label("Cost of a false negative").fill("")
+    expect(mark).to_be_hidden(timeout=PATIENCE)
+
+
+def test_a_decision_is_explained_for_one_row_of_explain_and_of_what_if(compared, files):
     compared.get_by_role("tab", name="Explain").click()
     panel = compared.get_by_role("tabpanel")
     rows = panel.get_by_role("region", name="Contributions of columns").get_by_role("row")
@@ -101,8 +112,11 @@ def test_a_decision_is_explained_for_one_row_of_explain_and_of_what_if(compared)
     assert [names[0], names[-1]] == ["Average row (column means)", "This row"]
     assert values[-1] == pytest.approx(sum(values[:-1]), abs=0.02)
     panel.get_by_label("Row of the table").fill("100000")
-    panel.get_by_role("alert").filter(has_text="not in the training data").wait_for()
-    panel.get_by_label("Row of the table").fill("0")
+    panel.get_by_role("alert").filter(has_text="Row 100000 is not in the training data").wait_for()
+    expect(panel.locator(".verdict")).to_have_count(0, timeout=PATIENCE)
+    panel.get_by_label("Row of the table (first row: 0)").fill("0")
+    with (files / "learn.csv").open(encoding="utf-8") as file:
+        panel.get_by_text(f"Class of row 0 in the table: {next(csv.DictReader(file))['state']}.").wait_for()
     panel.get_by_text("With the values of What if").wait_for(state="detached")
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from discriminant.studio.table_work import Table, TableFile, compared
 from discriminant.workflow.exploring import ClassDecision
@@ -49,3 +50,28 @@ def test_the_prediction_is_known_before_the_changes_are_searched(tmp_path):
             assert decided.outside["size"][1] < decided.row[list(found.table.training.schema.names).index("size")] == 99
             assert decided.label == in_use.changes(decided.row).label
             assert decided.contributions.label == decided.label
+            if decision is None:
+                assert decided.lead_threshold is None
+                continue
+            sign = 1 if decided.label == "a" else -1
+            assert decided.lead_threshold == pytest.approx(-sign * np.log(5))
+            assert decided.contributions.lead >= decided.lead_threshold
+
+
+def test_changes_of_integers_are_integers(tmp_path):
+    rng = np.random.default_rng(2)
+    n, size = rng.integers(0, 9, 120), rng.normal(size=120).round(3)
+    rows = [f"{a},{b},{'yes' if a + b > 4 else 'no'}" for a, b in zip(n, size, strict=True)]
+    rows[3] = f",{rows[3].partition(',')[2]}"  # the imputed mean is no integer
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["n,size,large", *rows]))
+    found = compared(Table.read(TableFile.opened(path, "rows.csv"), "large", (), ["lda"]), ["lda"], None)
+    in_use, afters = found.in_use("lda"), []
+    for place in range(40):
+        row = in_use.coded_row(place)
+        changes = in_use.changes(row)
+        for one in changes.single:
+            assert in_use.decided(row, {one.columns[0]: one.after[0]}).label == one.label != changes.label
+            afters += [one.after[0]] * (one.columns == ("n",))
+    assert afters
+    assert all(value == round(value) for value in afters)

@@ -119,6 +119,7 @@ def nearest_changes(
     high: ArrayLike,
     *,
     fixed: Sequence[str] = (),
+    whole: Sequence[str] = (),
     schema: Schema | None = None,
     decide: Callable[[MatrixLike], ArrayLike] | None = None,
 ) -> NearestChanges:
@@ -136,6 +137,8 @@ def nearest_changes(
         Range of each column.
     fixed : sequence of str, default=()
         Columns that cannot change.
+    whole : sequence of str, default=()
+        Columns of integers: changes of one of them are rounded away from the row.
     schema : Schema, optional
         Coding of raw columns, for changes of levels.
     decide : callable, optional
@@ -185,7 +188,8 @@ def nearest_changes(
         return np.asarray((decide or model.predict)(as_rows(X)))
 
     x, scale, lowest, highest = given
-    search = _Search(x, scale, lowest, highest, decided, plain(decided(x[None])[0]))
+    integers = {int(column.places[0]) for column in every if column.name in whole}
+    search = _Search(x, scale, lowest, highest, decided, plain(decided(x[None])[0]), integers)
     single = [change for column in free if (change := search.single(column)) is not None]
     linear = decide is None and hasattr(model, "coef_") and not hasattr(model, "formula_")
     numbers = np.array([column.places[0] for column in free if not column.levels], dtype=np.intp)
@@ -216,6 +220,7 @@ class _Search:
     high: Array
     decided: Callable[[Array], Array]
     label: Any
+    integers: set[int]
 
     def single(self, column: _Free) -> Change | None:
         """The smallest change of one column that changes the decision."""
@@ -254,7 +259,10 @@ class _Search:
                 same = middle
             else:
                 other = middle
-        return other, plain(self._at(j, np.array([other]))[0])
+        if j in self.integers:
+            other = float(np.ceil(other) if other > self.x[j] else np.floor(other))
+        label = plain(self._at(j, np.array([other]))[0])
+        return None if label == self.label else (other, label)
 
     def _at(self, j: int, values: Array) -> Array:
         rows = np.tile(self.x, (len(values), 1))

@@ -106,6 +106,7 @@ class TablePage:
     def __init__(self, visitors: Visitors) -> None:
         self.visitors, self.state, self._asked = visitors, State(), Latest(self._read)
         self.tabs: Tabs | None = None
+        self.changed: ui.html | None = None  #: the mark of results of other settings
         with ui.element("div").classes("rail") as self.rail:
             with settings_bar():
                 self.compare_now = ui.button("Compare", on_click=self._compare).props("unelevated dense")
@@ -161,6 +162,8 @@ class TablePage:
         self.ranked = RankingControls()
         self.compare = ui.button("Compare", on_click=self._compare).props("unelevated")
         self.comparing = Work("Comparing")
+        for control in (self.models, self.ranked.metric, self.ranked.label, self.ranked.cost):
+            control.on_value_change(self._mark_changed)
 
     def _result_controls(self) -> None:
         self.chosen = ui.select([], label="Model").props("dense outlined")
@@ -233,7 +236,7 @@ class TablePage:
     def _clear(self) -> None:
         """Remove the results of the previous file or target from the page."""
         self.stage.clear()
-        self.tabs = None
+        self.tabs = self.changed = None
         self.copies.panel.visible = False
         self.chosen.set_options([], value=None)
         if self.state.file is None:
@@ -441,9 +444,19 @@ class TablePage:
         self.stage.clear()
         with self.stage:
             text(f"Classification of “{table.target}”", tag="h1")
+            self.changed = text("Settings changed: press Compare to update the results.", "warning")
+            self.changed.props("role=status")
             self.tabs = Tabs(panels, first if first in panels else "Data", self._opened_tab)
+        self._mark_changed()
         fold(self.rail)
         self._enable()
+
+    def _mark_changed(self) -> None:
+        """Mark results that belong to other models, another measure or other costs than the chosen ones."""
+        table, found = self.state.table, self.state.compared
+        if table is not None and self.changed is not None:
+            chosen = set(self.models.value), self.ranked.ranking(table)
+            self.changed.visible = found is not None and (set(found.made), found.ranking) != chosen
 
     def _give_costs(self) -> None:
         self.ranked.open(self.rail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .table_work import Scenario
 
 Value = str | float | None
+_ROW: Final = "Row of the table (first row: 0)"
 #: Controls of a page; further columns keep the values of the row.
 MAX_CONTROLS: Final = 40
 SHOWN_CHANGES: Final = 8
@@ -50,7 +51,7 @@ class WhatIf:
             text(f"Decision: {self.in_use.decision}", "remark")
         with ui.element("div").classes("side"):
             with ui.element("div"):
-                row = ui.number("Row of the table", value=first, min=0, step=1, format="%d").props("dense outlined")
+                row = ui.number(_ROW, value=first, min=0, step=1, format="%d").props("dense outlined")
                 row.on_value_change(self._take)
                 self.work = Work("Predicting")
                 with ui.element("div").classes("values"):
@@ -75,11 +76,16 @@ class WhatIf:
             control.on_value_change(self._decide)
         ui.timer(0, self._decide, once=True)
 
-    def _take(self, event: ValueChangeEventArguments) -> None:
+    def _take(self, event: ValueChangeEventArguments) -> Awaitable[None] | None:
         is_known = self.in_use.place_of(event.value) is not None
         self.work.fail("" if is_known else _unknown(event.value))
         if is_known:
-            self._set(event.value)
+            self._set(int(event.value))
+            return self._decide()
+        self.found = None
+        self.shown.clear()
+        self.changes.clear()
+        return None
 
     def _set(self, row: int) -> None:
         place = self.in_use.place_of(row)
@@ -120,7 +126,7 @@ class WhatIf:
         self.found = found
         self.shown.clear()
         with self.shown:
-            _prediction(found, self.written)
+            _prediction(found, self.written, self.row, self.in_use.true_class(self.row))
         self.changes.clear()
         background_tasks.create(self._search())
 
@@ -151,7 +157,7 @@ class ExplainedRow:
         """Lay out the number of the row, the prediction, and a way to change the row."""
         row, values, _ = _start(self.in_use, self.scenario)
         with ui.row().classes("finding"):
-            number = ui.number("Row of the table", value=row, min=0, step=1, format="%d").props("dense outlined")
+            number = ui.number(_ROW, value=row, min=0, step=1, format="%d").props("dense outlined")
             ui.button("Change its values in What if", on_click=self.change).props("flat dense")
         self.work, self.shown = Work("Predicting"), ui.element("div").props("aria-live=polite")
         show = Latest(self._show)
@@ -160,6 +166,7 @@ class ExplainedRow:
         def take() -> Awaitable[None] | None:
             if self.in_use.place_of(number.value) is None:
                 self.work.fail(_unknown(number.value))
+                self.shown.clear()
                 return None
             self.row, self.values = int(number.value), {}
             self.scenario.row, self.scenario.values = self.row, {}
@@ -179,7 +186,7 @@ class ExplainedRow:
             if self.values:
                 changed = listed([f"{name} = {self.written(name, own)}" for name, own in self.values.items()], 10)
                 text(f"With the values of What if: {changed}.", "remark")
-            _prediction(found, self.written)
+            _prediction(found, self.written, self.row, self.in_use.true_class(self.row))
 
 
 def _start(in_use: FittedInUse, scenario: Scenario) -> tuple[int, dict[str, Value], list[str]]:
@@ -193,7 +200,8 @@ def _start(in_use: FittedInUse, scenario: Scenario) -> tuple[int, dict[str, Valu
 
 
 def _unknown(row: float | None) -> str:
-    return f"Row {row} is not in the training data. Enter another row number."
+    named = "This row" if row is None else f"Row {row:.15g}"
+    return f"{named} is not in the training data. Enter another row number."
 
 
 def _written(columns: Sequence[Column], name: str, value: Value) -> str:
@@ -248,16 +256,22 @@ def _contributions(found: Contributions, written: Callable[[str, Value], str]) -
     report_html(table(["Column", "Value", found.unit.capitalize()], rows, "Contributions of columns", 1))
 
 
-def _prediction(found: DecidedRow, written: Callable[[str, Value], str]) -> None:
-    """The prediction with its reason and the contributions of the columns."""
+def _prediction(found: DecidedRow, written: Callable[[str, Value], str], row: int, label: Hashable) -> None:
+    """The prediction with its reason and the contributions of the columns; a table has ``label`` in this row."""
     text(f"Prediction: {found.label}", "verdict", tag="h2")
     if found.reason:
         text(found.reason)
+    text(f"Class of row {row} in the table: {label}.")
     for name, (low, high) in found.outside.items():
         ends = f"{written(name, low)} to {written(name, high)}"
         text(f"{name} is outside the range of the training data, {ends}: the model extrapolates.", "warning")
     if found.contributions is not None:
         _contributions(found.contributions, written)
+    if found.contributions is not None and found.lead_threshold is not None:
+        text(
+            f"With the decision in effect, {found.label} is predicted if the log-odds are at least "
+            f"{found.lead_threshold:+.3g} (without it: 0)."
+        )
 
 
 def _changes(changes: NearestChanges, written: Callable[[str, Value], str]) -> None:
@@ -277,4 +291,4 @@ def _changes(changes: NearestChanges, written: Callable[[str, Value], str]) -> N
             f"deviations in total; the prediction is then {joint.label}."
         )
     if not rows and joint is None:
-        text("No change within the ranges of these columns alters the prediction.", "empty")
+        text("No change of a single column within its range alters the prediction.", "empty")

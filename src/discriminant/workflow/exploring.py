@@ -9,6 +9,7 @@ to the cost ratio for which it is the best one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -127,7 +128,8 @@ class ClassDecision:
 class DecidedRow:
     """The prediction for a coded row, the reason, and the contributions of the columns.
 
-    ``outside`` has the lowest and the highest training value of each number that the row exceeds.
+    ``outside`` has the lowest and the highest training value of each number that the row exceeds; ``lead_threshold``
+    is the log-odds from which the class is predicted, if a decision between two classes is in effect.
     """
 
     row: Array
@@ -135,6 +137,7 @@ class DecidedRow:
     reason: str
     contributions: Contributions | None
     outside: dict[str, tuple[float, float]]
+    lead_threshold: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +169,24 @@ class FittedInUse:
         found = np.flatnonzero(self.fitted.table.training.row_numbers == row)
         return int(found[0]) if len(found) else None
 
+    def true_class(self, row: int) -> Any:
+        """The class of a training row of the table."""
+        place = self.place_of(row)
+        assert place is not None
+        return self.fitted.table.training.y[place]
+
+    @cached_property
+    def _whole(self) -> list[str]:
+        """The numbers and dates whose training values, except imputed means, are whole."""
+        X, found = self.fitted.table.training.X, []
+        for column, where in table_columns(self.fitted.table):
+            if column.kind in ("number", "boolean", "date"):
+                own = X[:, [where.start]]
+                values = own.toarray() if hasattr(own, "toarray") else np.asarray(own)
+                if (values == np.round(values))[values != column.mean].all():
+                    found.append(column.name)
+        return found
+
     def coded_row(self, place: int) -> Array:
         """A training row as the model takes it."""
         X = self.fitted.table.training.X[place]
@@ -195,7 +216,15 @@ class FittedInUse:
             reason = str((rule or Decision()).explain(self.stored.posterior(rows)))
         if hasattr(model, "decision_function"):
             added = contributions(model, row, seen["means"], schema, self.raw_values(row), label)
-        return DecidedRow(row, label, reason, added, outside)
+        threshold = None if added is None or added.unit != "log-odds" else self._lead_threshold(label)
+        return DecidedRow(row, label, reason, added, outside, threshold)
+
+    def _lead_threshold(self, label: Any) -> float | None:
+        """The log-odds of a class of two from which it is predicted; None without a decision."""
+        if self.decision is None or len(self.decision.shares) > 2:
+            return None
+        t = min(max(self.decision.applied_threshold, MIN_THRESHOLD), 1 - MIN_THRESHOLD)
+        return math.log(t / (1 - t)) * (1 if label == self.decision.label else -1)
 
     @property
     def _rule(self) -> Decision | None:
@@ -207,7 +236,7 @@ class FittedInUse:
 
         seen, rule = self.stored.training, self._rule
         return nearest_changes(
-            self.fitted.model, row, self._column_std, seen["lowest"], seen["highest"], fixed=fixed,
+            self.fitted.model, row, self._column_std, seen["lowest"], seen["highest"], fixed=fixed, whole=self._whole,
             schema=self.fitted.table.schema,
             decide=None if rule is None else lambda X: rule.decide(self.stored.posterior(X)),
         )  # fmt: skip
