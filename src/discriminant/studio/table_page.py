@@ -427,7 +427,7 @@ class TablePage:
                 {
                     "Model": lambda: table_panels.stored(stored),
                     "Predict": lambda: PredictPanel(
-                        self.visitors, stored.predict, decision_of_file(stored.stored)
+                        self.visitors, stored.predict, decision_of_file(stored.stored), []
                     ).build(),
                 },
                 "Model",
@@ -505,5 +505,7 @@ class TablePage:
             "Validate": lambda: table_panels.validation(compared, name),
             "Effects": lambda: table_panels.effects(compared, name),
             "What if": lambda: WhatIf(compared.in_use(name), compared.scenario).build(),
-            "Predict": lambda: PredictPanel(self.visitors, predict, decision_of(compared)).build(),
+            "Predict": lambda: PredictPanel(
+                self.visitors, predict, decision_of(compared, name), compared.predicted
+            ).build(),
         }
