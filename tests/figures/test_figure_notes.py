@@ -75,7 +75,11 @@ def test_regions_that_no_class_or_several_claim_are_hatched_where_the_model_says
     for name, flag in (("ambiguous: no class", "none"), ("ambiguous: several classes", "several")):
         trace = named(figure, name)
         ends = np.array([(x, y) for x, y in zip(trace.x, trace.y, strict=True) if x is not None], dtype=float)
-        assert getattr(model.ambiguous(ends), flag).all()
+        found = model.ambiguous(ends)
+        assert getattr(found, flag).all()
+        for own, words in zip(found.candidates, trace.text, strict=True):
+            tied = [str(label) for label in model.classes_[own]]
+            assert all(label in words for label in tied) if tied else words == "ambiguous: no class"
     assert "ambiguous: no class" not in legend(
         figures.decision_regions(fitted(d.LinearDiscriminantAnalysis(), data), data.X, data.y)
     )

@@ -23,6 +23,7 @@ from discriminant.report.sentences import (
     accuracy_sentence,
     calibration_sentences,
     class_sentence,
+    confidence_sentence,
     cost_sentence,
     error_sentence,
     evaluated_recommendation,
@@ -182,7 +183,27 @@ def test_calibration_is_called_wrong_only_where_it_differs_significantly(slope, 
     assert ("too low" in of_mean) == (z_mean > 1.959964)
 
 
+@given(st.floats(-5, 5), st.floats(0.01, 3))
+def test_probabilities_are_called_overconfident_only_with_a_slope_significantly_below_one(slope, error):
+    said = confidence_sentence(CalibrationLine(0.0, slope, 1.0, error), "m", 0.95)
+    z = (slope - 1) / error
+    assert ("overconfident" in said) == (z < -1.959964)
+    assert ("underconfident" in said) == (z > 1.959964)
+    assert (said == "") == (abs(z) <= 1.959964)
+
+
+def test_the_summary_warns_of_overconfident_probabilities():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 2000)
+    log_odds = 2 * y - 1 + rng.normal(size=2000)
+    for factor in (2.0, 8.0):  # the true log-odds are twice the score
+        p = 1 / (1 + np.exp(-factor * log_odds))
+        data = TableReport(None, None, evaluation_of(LabelledPredictions(y, posterior=p)))
+        assert ("significantly overconfident" in answer_section(data)["recommendation"]) == (factor == 8)
+
+
 def test_calibration_without_errors_is_not_judged():
+    assert confidence_sentence(CalibrationLine(math.nan, math.nan, math.nan, math.nan), "m", 0.95) == ""
     assert calibration_sentences(CalibrationLine(math.nan, math.nan, math.nan, math.nan), "ill", 0.95) == []
 
 

@@ -144,8 +144,8 @@ def test_no_line_no_bound():
 
 
 def test_the_class_of_rows_on_the_boundary_is_stated():
-    assert shown("perceptron", "and").result.endswith("On the boundary: 1 row, predicted as -1.")
-    assert "On the boundary" not in shown("perceptron", "xor").result
+    assert shown("perceptron", "and").facts["Rows on the boundary"] == "1, predicted as -1"
+    assert "Rows on the boundary" not in shown("perceptron", "xor").facts
 
 
 def test_settings_move_what_is_shown():

@@ -54,6 +54,7 @@ def test_the_page_offers_the_ordinal_model_where_the_order_is_known(visit, studi
             page.keyboard.press("Enter")
             page.get_by_role("option", name="ridge").wait_for()
             assert (
-                page.get_by_role("option", name="Ordinal logistic regression (low < medium < high)").count() == offered
+                page.get_by_role("option", name="Ordinal logistic regression, low < medium < high (ordinal)").count()
+                == offered
             )
             page.keyboard.press("Escape")

@@ -166,7 +166,7 @@ def test_a_project_restores_table_choices_decision_and_changed_row(visit, opened
     opened.get_by_role("rowheader", name="This row").wait_for()
     opened.get_by_role("region", name="Contributions").get_by_text("1.25", exact=True).wait_for()
     with opened.expect_download() as written:
-        opened.get_by_role("button", name="Download Project").click()
+        opened.get_by_role("button", name="Save project").click()
     written.value.save_as(tmp_path / "loans.dproject")
     assert written.value.suggested_filename == "loans.dproject"
     with visit() as page:

@@ -141,6 +141,7 @@ def test_the_notes_of_a_prediction_are_shown_and_an_error_clears_its_results(com
     rows = predict(compared, files / "odd.csv")
     notes = compared.get_by_role("list", name="Notes").get_by_role("listitem").all_inner_texts()
     assert len(rows) == 10
+    assert {row["colour"] for row in rows} == {"red"}
     assert sum(counts(compared).values()) == 10
     for word in ("dose", "kind", "colour"):  # a filled value, an unseen level, an ignored column
         assert any(f"'{word}'" in note for note in notes), notes
@@ -152,6 +153,8 @@ def test_the_notes_of_a_prediction_are_shown_and_an_error_clears_its_results(com
 
 def test_a_decision_reaches_predictions_model_file_report_and_code(compared, files, tmp_path):
     plain = predict(compared, files / "new.csv")
+    assert list(plain[0]) == ["dose", "kind", "prediction", "probability_ill", "probability_well"]
+    compared.get_by_text("Predictions for new.csv").wait_for()
     decide(compared, 4)  # from 1 : 1 to 5 : 1
     used = compared.get_by_text(re.compile("^Decision: ill is predicted")).first
     used.filter(has_text="5 : 1").wait_for()
@@ -205,6 +208,26 @@ def test_what_if_uses_the_decision_and_another_model_keeps_it(compared):
         reason = compared.locator(".verdict + p").inner_text()
         p = float(re.search(r"ill ([0-9.e-]+[0-9])", reason[reason.index("Probabilities") :])[1])
         assert compared.locator(".verdict").inner_text() == f"Prediction: {'ill' if p >= 1 / 6 else 'well'}"
+
+
+def test_another_model_predicts_the_last_file_again(compared, files):
+    for model in ("lda", "logistic"):
+        compared.get_by_role("tab", name="Predict").click()
+        choose(compared, "Model", model)
+        compared.get_by_role("region", name="Decision in effect").get_by_role("row", name=f"Model {model}").wait_for()
+        compared.get_by_text("Predictions for new.csv").wait_for()
+        assert sum(counts(compared).values()) == 200
+
+
+def test_figures_that_are_reweighted_to_a_prevalence_name_it(compared):
+    compared.get_by_role("tab", name="Costs and thresholds").click()
+    compared.get_by_role("button", name="Reset").click()
+    reweighted = compared.locator(".key", has_text="Precision at prevalence")
+    expect(reweighted).to_have_count(0, timeout=PATIENCE)
+    compared.get_by_role("slider", name="Prevalence").focus()
+    compared.keyboard.press("ArrowRight")
+    expect(reweighted).to_have_count(1, timeout=PATIENCE)
+    compared.get_by_text(re.compile("^Counts: held-out rows, prevalence")).wait_for()
 
 
 def test_another_model_keeps_the_tabs(compared):

@@ -318,14 +318,17 @@ def _add_ambiguous(made: Figure, view: View, rows: Array, resolution: int) -> No
         return
     row, column = np.divmod(np.arange(len(rows)), resolution)
     marked = rows[(row % MARK_STEP == 0) & (column % MARK_STEP == 0)]
-    found = view.model.ambiguous(view.form(marked))
+    found, labels = view.model.ambiguous(view.form(marked)), np.array(list(map(theme.written, view.model.classes_)))
+    tied = [f"ambiguous: tie of {listed(labels[own], len(labels))}" for own in found.candidates]
+    words = np.where(found.none, "ambiguous: no class", tied)
     for mask, name, symbol in (
         (found.none, "no class", "line-ne-open"),
         (found.several, "several classes", "line-nw-open"),
     ):
         if mask.any():
             made.add_scatter(
-                x=marked[mask, 0], y=marked[mask, 1], mode="markers", name=f"ambiguous: {name}", hoverinfo="skip",
+                x=marked[mask, 0], y=marked[mask, 1], mode="markers", name=f"ambiguous: {name}",
+                text=words[mask].tolist(), hovertemplate="%{text}<extra></extra>",
                 marker={"symbol": symbol, "size": 7, "color": theme.INK, "line": {"width": 1.2}},
             )  # fmt: skip
 

@@ -241,6 +241,16 @@ def calibration_sentences(line: CalibrationLine, label: Hashable, level: float) 
     return found
 
 
+def confidence_sentence(line: CalibrationLine | None, model: str, level: float) -> str:
+    """That the probabilities of a model are over- or underconfident; empty if this is not significant."""
+    if line is None or not abs(line.slope - 1) > quantile(level) * line.slope_error:
+        return ""
+    return (
+        f"The probabilities of {model} are significantly {'over' if line.slope < 1 else 'under'}confident (calibration "
+        f"slope {decimal(line.slope, 2)}); thresholds and costs assume calibrated probabilities."
+    )
+
+
 def _against(value: float, error: float, ideal: int, level: float, below: str, above: str) -> str:
     """Whether a value differs significantly from the ideal, and what this implies."""
     if abs(value - ideal) <= quantile(level) * error:

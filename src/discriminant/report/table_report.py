@@ -47,6 +47,7 @@ from .sentences import (
     Standing,
     accuracy_sentence,
     class_sentence,
+    confidence_sentence,
     cost_sentence,
     error_sentence,
     evaluated_recommendation,
@@ -351,7 +352,7 @@ def answer_section(data: TableReport) -> dict[str, Any]:
     bullets = [_costs(data), *others] if _is_ranked_by_cost(data) else [*others, _costs(data)]
     return {
         "bullets": [bullet for bullet in bullets if bullet],
-        "recommendation": _recommendation(data),
+        "recommendation": " ".join(filter(None, [_recommendation(data), calibration_warning(data)])),
         "keys": _key_figures(data),
     }
 
@@ -401,6 +402,11 @@ def _recommendation(data: TableReport) -> str:
     if data.standing is None:
         return evaluated_recommendation(data.winner, data.evaluation, data.lowest)
     return data.standing.recommendation(data.lowest)
+
+
+def calibration_warning(data: TableReport) -> str:
+    """That the probabilities on which thresholds and costs depend are poorly calibrated; else empty."""
+    return confidence_sentence(data.evaluation.calibration_line, data.winner, data.evaluation.level)
 
 
 def _costs(data: TableReport) -> str:

@@ -115,8 +115,9 @@ def perceptron_view(points: Points, given: Given) -> Shown:
         Perceptron(form, rule=rule, max_iter=epochs, trace=True).fit(points.X, points.y) for form in ("primal", "dual")
     )
     bound, n_ties = _bound(primal), int((primal.decision_function(points.X) == 0).sum())
-    ties = f" On the boundary: {several(n_ties, 'row')}, predicted as {primal.classes_[0]}." if n_ties else ""
     facts = {"Updates": f"{primal.updates_:,}", "Epochs": f"{primal.n_iter_:,}"} | (bound or _NO_BOUND)
+    if n_ties:
+        facts["Rows on the boundary"] = f"{n_ties}, predicted as {primal.classes_[0]}"
     return Shown(
         [
             drawing("plane", figures.perceptron_trace, primal, points.X, points.y, FRAMES, _limits(points)),
@@ -125,7 +126,7 @@ def perceptron_view(points: Points, given: Given) -> Shown:
         facts,
         {"settings": f"rule={rule!r}, max_iter={epochs}, trace=True"},
         {"rule": rule, "max_iter": epochs},
-        result=f"{_end(primal, epochs, bool(bound))} Misclassified: {_errors(points, primal)}.{ties}",
+        result=f"{_end(primal, epochs, bool(bound))} Misclassified: {_errors(points, primal)}.",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,15 +24,19 @@ KINDS: Final = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.a
 
 
 class PredictPanel:
-    """A file to predict, the counts beside the decision, the first rows, and the download."""
+    """A file to predict, the counts beside the decision, the first rows, and the download.
+
+    ``before`` has the file that was predicted last: the panel of another model or decision predicts it again.
+    """
 
     def __init__(
         self,
         visitors: Visitors,
         predict: Callable[[Path, Path], WrittenPredictions],
         decided: Sequence[tuple[str, str]],
+        before: list[Path],
     ) -> None:
-        self.visitors, self.predict, self.decided = visitors, predict, decided
+        self.visitors, self.predict, self.decided, self.before = visitors, predict, decided, before
 
     def build(self) -> None:
         """Lay out the file to open on one side and the decision on the other."""
@@ -44,15 +49,19 @@ class PredictPanel:
                 self.counts = ui.element("div").props("aria-live=polite")
             report_html(table(["Decision in effect", ""], self.decided, "Decision in effect"))
         self.rows = ui.element("div")
+        for path in self.before:
+            ui.timer(0, partial(self._answer, path, path.name), once=True)
 
-    async def _answer(self, path: Path, _: str) -> None:
+    async def _answer(self, path: Path, label: str) -> None:
         for place in (self.counts, self.rows):
             place.clear()
         target = self.visitors.folder(visitor()) / "predictions.csv"
         found = await self.work.run(self.predict, path, target)
         if found is None or self.counts.is_deleted:
             return
+        self.before[:] = [path]
         with self.counts:
+            text(f"Predictions for {Path(label).name}")
             _counts(found)
             ui.button(
                 "Download predictions", icon="download", on_click=lambda: ui.download.file(target, "predictions.csv")
@@ -61,11 +70,12 @@ class PredictPanel:
             _first_rows(found)
 
 
-def decision_of(compared: Compared) -> list[tuple[str, str]]:
-    """The decision of a comparison, as names and values, and where it was set."""
+def decision_of(compared: Compared, name: str) -> list[tuple[str, str]]:
+    """A model of a comparison and the decision, as names and values, and where it was set."""
     shares, chosen = compared.table.class_shares(), compared.decision
     if chosen is None:
         return [
+            ("Model", name),
             ("Predicted class", "the most probable one" + (" (threshold 0.5)" if len(shares) == 2 else "")),
             ("Costs", "1 for every error"),
             ("Prevalence", "as in the training data"),
@@ -75,6 +85,7 @@ def decision_of(compared: Compared) -> list[tuple[str, str]]:
     share = f"{percent(shares[chosen.label])}, as in the training data"
     is_of_ranking = chosen == compared.ranking.decision(shares)
     return [
+        ("Model", name),
         ("Threshold", f"{label} is predicted where its probability is at least {chosen.applied_threshold:.3g}"),
         ("Costs", f"{chosen.cost_ratio:.3g} for a missed {label}, 1 for any other error"),
         (f"Prevalence of {label}", share if chosen.share is None else percent(chosen.share)),

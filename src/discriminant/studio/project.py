@@ -119,7 +119,7 @@ def open_project(path: Path, folder: Path, max_bytes: int) -> tuple[Path, Projec
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{path.name} is not a project of the studio. Expected a file that was downloaded with the button Project. "
-            "Download it again."
+            f"{path.name} is not a project of the studio. Expected a file that was downloaded with the button Save "
+            "project. Download it again."
         ) from None
     return target, project

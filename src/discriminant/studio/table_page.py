@@ -41,17 +41,18 @@ if TYPE_CHECKING:
 
 _MODEL_KIND: Final = ".dsc"
 PROJECT_KIND: Final = ".dproject"
+#: The models that can be compared; results show the names in parentheses.
 _MODELS: Final = {
-    "ridge": "Ridge logistic regression",
-    "lasso": "Lasso logistic regression",
-    "lda": "Linear discriminant analysis",
-    "rda": "Regularised discriminant analysis",
-    "qda": "Quadratic discriminant analysis",
-    "logistic": "Logistic regression (maximum likelihood)",
-    "naive-bayes": "Naive Bayes",
-    "svm-calibrated": "Support vector machine (calibrated)",
-    "least-squares-calibrated": "Least squares (calibrated)",
-    "auto": "Auto (tuned average of model families)",
+    "ridge": "Ridge logistic regression (ridge)",
+    "lasso": "Lasso logistic regression (lasso)",
+    "lda": "Linear discriminant analysis (lda)",
+    "rda": "Regularised discriminant analysis (rda)",
+    "qda": "Quadratic discriminant analysis (qda)",
+    "logistic": "Logistic regression, maximum likelihood (logistic)",
+    "naive-bayes": "Naive Bayes (naive-bayes)",
+    "svm-calibrated": "Support vector machine, calibrated (svm-calibrated)",
+    "least-squares-calibrated": "Least squares, calibrated (least-squares-calibrated)",
+    "auto": "Tuned average of model families (auto)",
 }
 #: The models of the first comparison; the page shows why some of them do not suit a table.
 DEFAULT_MODELS: Final = ("ridge", "lda", "rda", "naive-bayes", "svm-calibrated")
@@ -171,7 +172,8 @@ class TablePage:
         with ui.row().classes("buttons"):
             self.report = self._download("Report", self._report)
             self.keep = self._download("Model file", self._save)
-            self.project = self._download("Project", self._save_project)
+            self.project = ui.button("Save project", on_click=self._save_project, icon="download")
+            self.project.props("outline dense")
         self.writing = Work("Writing")
 
     def _download(self, name: str, act: Callable[[], Any]) -> ui.button:
@@ -303,7 +305,7 @@ class TablePage:
         self.ranked.offer(table)
         offered, order = dict(_MODELS), table.known_order
         if order is not None:
-            offered["ordinal"] = f"Ordinal logistic regression ({' < '.join(map(str, order))})"
+            offered["ordinal"] = f"Ordinal logistic regression, {' < '.join(map(str, order))} (ordinal)"
         self.models.set_options(offered, value=[name for name in self.models.value if name in offered])
 
     async def _compare(self) -> None:
@@ -428,7 +430,7 @@ class TablePage:
                 {
                     "Model": lambda: table_panels.stored(stored),
                     "Predict": lambda: PredictPanel(
-                        self.visitors, stored.predict, decision_of_file(stored.stored)
+                        self.visitors, stored.predict, decision_of_file(stored.stored), []
                     ).build(),
                 },
                 "Model",
@@ -506,5 +508,7 @@ class TablePage:
             "Validate": lambda: table_panels.validation(compared, name),
             "Effects": lambda: table_panels.effects(compared, name),
             "What if": lambda: WhatIf(compared.in_use(name), compared.scenario).build(),
-            "Predict": lambda: PredictPanel(self.visitors, predict, decision_of(compared)).build(),
+            "Predict": lambda: PredictPanel(
+                self.visitors, predict, decision_of(compared, name), compared.predicted
+            ).build(),
         }

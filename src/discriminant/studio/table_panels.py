@@ -13,7 +13,7 @@ from nicegui import ui
 from ..errors import Message, Model, Setting
 from ..workflow.columns import categories_with_odds, level_odds
 from ..workflow.exploring import ClassDecision
-from .frame import Slider, Work, computed, figure, report_html, report_part, table, text
+from .frame import Slider, Work, computed, figure, report_html, report_part, set_text, table, text
 from .ranking_controls import COSTS
 from .what_if import ExplainedRow
 
@@ -220,10 +220,14 @@ class Decide:
 
     def build(self) -> None:
         """Lay out the sliders, the counts and the figures."""
+        from ..report.table_report import calibration_warning
+
         if not self.every:
             text("This model has no scores on held-out data: the threshold cannot be changed.", "empty")
             return
-        decision = self.compared.decision
+        decision, warning = self.compared.decision, calibration_warning(self.data)
+        if warning:
+            text(warning, "warning")
         self.label = next(iter(self.every)) if decision is None else decision.label
         text(
             "The positive class is predicted if its probability is at least the threshold. A lower threshold increases "
@@ -245,6 +249,7 @@ class Decide:
                 ui.button("Reset", on_click=self._reset).props("flat dense")
         self.in_use = text("", "remark").props("aria-live=polite")
         self.counts = report_html("")
+        self.reweighted = text("", "remark").props("aria-live=polite")
         with ui.element("div").classes("side") as self.plots:
             self._draw()
         self._restore()
@@ -354,9 +359,13 @@ class Decide:
             [label, f"{count(hits)} true positives", f"{count(found.n_positive - hits)} false negatives"],
             ["other", f"{count(alarms)} false positives", f"{count(found.n_negative - alarms)} true negatives"],
         ]
-        measures = dict(zip(("Sensitivity", "Specificity", "Precision"), map(percent, rates), strict=True))
+        is_reweighted = self._chosen()[1] is not None
+        at = f" at prevalence {percent(share)}" if is_reweighted else ""
+        measures = dict(zip(("Sensitivity", "Specificity", f"Precision{at}"), map(percent, rates), strict=True))
         counted = table(["True class", f"Predicted {label}", "Predicted other"], rows, "Counts at the threshold", 2)
-        self.counts.set_content(counted + keys({**measures, "Cost per 100 rows": f"{costs[place]:.2f}"}))
+        self.counts.set_content(counted + keys({**measures, f"Cost per 100 rows{at}": f"{costs[place]:.2f}"}))
+        counts_of = f"Counts: held-out rows, prevalence {percent(found.share)}. Precision and cost: reweighted{at}."
+        set_text(self.reweighted, counts_of if is_reweighted else "")
         _redraw(self.roc, {self.roc_traces: ([1 - specificity], [sensitivity])})
         values = found.values.tolist()
         _redraw(self.cost, {0: (values, costs.tolist()), 1: ([values[place]], [float(costs[place])])})

@@ -195,6 +195,7 @@ class Compared:
     ranking: Ranking = Ranking()
     decision: ClassDecision | None = None
     scenario: Scenario = field(default_factory=Scenario)
+    predicted: list[Path] = field(default_factory=list)  #: the file that was predicted last
     reports: dict[str, TableReport] = field(default_factory=dict)
     validations: dict[str, ValidationReport] = field(default_factory=dict)
     importances: dict[str, tuple[str, list[ColumnImportance]]] = field(default_factory=dict)
@@ -218,7 +219,13 @@ class Compared:
         """The same comparison with another positive class, which does not change the ranking of the models."""
         validation = replace(self.comparison.cross_validation, positive=label)
         comparison = replace(self.comparison, cross_validation=validation)
-        return Compared(self.table, replace(self.models, comparison=comparison), self.ranking, scenario=self.scenario)
+        return Compared(
+            self.table,
+            replace(self.models, comparison=comparison),
+            self.ranking,
+            scenario=self.scenario,
+            predicted=self.predicted,
+        )
 
     def deciding_as(self, other: Compared) -> Compared:
         """The same comparison with the positive class and the decision of another one, unless costs rank the models."""

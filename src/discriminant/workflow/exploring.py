@@ -303,16 +303,21 @@ def prediction_notes(stored: StoredModel, findings: Sequence[Finding] = ()) -> l
 def write_predictions(
     stored: StoredModel, source: Path, target: Path, decision: Decision | None = None
 ) -> WrittenPredictions:
-    """Write the predictions for the rows of a file as CSV; return their counts and the notes on the rows."""
+    """Write the rows of a file with their predictions as CSV; return the counts and the notes on the rows."""
+    from pyarrow.types import is_nested
+
     stored = replace(stored, n_incomplete=0)  # notes are about this file alone
-    predictions = Predictions(stored, decision, PredictionColumns(proba=hasattr(stored.model, "predict_proba")))
     table = stored.table(Reading(), source_file(source, source.name))
+    head = next((batch.slice(0, PREVIEW_ROWS) for _, batch in numbered_batches(table, PREVIEW_ROWS)), None)
+    made = {"prediction", *(f"probability_{label}" for label in stored.classes)}
+    columns = [] if head is None else head.schema
+    keep = [column.name for column in columns if column.name not in made and not is_nested(column.type)]
+    predictions = Predictions(stored, decision, PredictionColumns(hasattr(stored.model, "predict_proba"), keep))
     write_csv(predictions.of(table), target)
     counts = {str(label): count for label, count in predictions.counts.items()}
     notes = prediction_notes(stored, table.findings)
-    head = next((batch.slice(0, PREVIEW_ROWS) for _, batch in numbered_batches(table, PREVIEW_ROWS)), None)
     if head is None:
         return WrittenPredictions(counts, notes, [])
-    answers = predictions.predicted(head).to_pylist()
-    shown = [answer | own for answer, own in zip(answers, head.to_pylist(), strict=True)]
-    return WrittenPredictions(counts, notes, shown)
+    answers = predictions.predicted(head)
+    shown = answers.select([*(name for name in answers.column_names if name not in keep), *keep])
+    return WrittenPredictions(counts, notes, shown.to_pylist())
