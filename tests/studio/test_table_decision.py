@@ -253,10 +253,10 @@ def test_the_class_of_interest_can_be_chosen(compared):
 def test_a_new_file_clears_the_results_of_the_previous_one(compared, files):
     compared.get_by_role("tab", name="Predict").click()
     choose(compared, "Rank the models by", "expected cost")
-    expect(compared.get_by_label("Cost of a miss")).to_have_value("1", timeout=PATIENCE)
+    expect(compared.get_by_label("Cost of a false negative")).to_have_value("1", timeout=PATIENCE)
     compared.set_input_files(".rail input[type=file]", files / "other.csv")
     compared.get_by_role("heading", name="Classification of “species”").wait_for()
-    expect(compared.get_by_label("Cost of a miss")).to_have_value("", timeout=PATIENCE)
+    expect(compared.get_by_label("Cost of a false negative")).to_have_value("", timeout=PATIENCE)
     expect(compared.get_by_label("Rank the models by")).to_have_value("automatic (log-loss)", timeout=PATIENCE)
     assert compared.get_by_role("tab").all_inner_texts() == ["Data", "Columns"]
     assert compared.get_by_role("button", name="Download model file").is_disabled()

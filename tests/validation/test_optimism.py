@@ -324,6 +324,13 @@ class TestIntervals:
         )
         assert all(row.is_range for row in few.rows)
 
+    @pytest.mark.parametrize(("n", "is_range"), [(98, True), (100, False)])
+    def test_the_brier_score_needs_fifty_rows_of_the_rarer_class_for_a_confidence_interval(self, n, is_range):
+        X = np.random.default_rng(3).normal(size=(n, 2))
+        found = validate(LogisticRegression(), X, np.arange(n) % 2, ValidationOptions(resamples=10))
+        assert found["brier"].is_range == is_range
+        assert not found["auc"].is_range
+
     def test_other_models_have_inner_resamples_on_request(self, births):
         X, y, _ = births
         options = {"resamples": 10, "random_state": 1}

@@ -33,7 +33,7 @@ def fit(
     ] = None,
     settings: options.Settings = None,
     formula: options.FormulaText = None,
-    output: Annotated[str | None, option("FILE", "Model file (.dsc).", "--output", "-o")] = None,
+    output: Annotated[str | None, option("FILE", "Model file (.dsc).  [default: not saved]", "--output", "-o")] = None,
     weights: options.Weights = None,
     groups: options.Groups = None,
     ordered: options.Ordered = None,

@@ -119,7 +119,9 @@ def classify(
     source: TrainingSource,
     picture: ImageOptions,
     making: MapOptions,
-    save_model: Annotated[str | None, option("FILE", "Model file (.dsc).", panel=options.OUTPUT)] = None,
+    save_model: Annotated[
+        str | None, option("FILE", "Model file (.dsc).  [default: not saved]", panel=options.OUTPUT)
+    ] = None,
     validate: Annotated[
         bool, typer.Option(help="Estimate the accuracy on held-out areas.", rich_help_panel=AREAS_PANEL)
     ] = True,
@@ -330,7 +332,8 @@ def export(
         str | None, option("FILE", "Probability map (.tif); polygons have its mean.", "--probability")
     ] = None,
     date: Annotated[
-        str | None, option("DATE", "Date of the image for STAC, or START/END.  [default: of the file]", "--date")
+        str | None,
+        option("DATE", "Date of the image for STAC, or START/END.  [default: date stored in the file]", "--date"),
     ] = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,

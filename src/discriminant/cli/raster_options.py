@@ -105,10 +105,13 @@ class ImageOptions:
 class AreaOptions:
     """How areas are read."""
 
-    class_field: Annotated[str | None, option("FIELD", "Field with the class of an area.", "--class-field", "-c")] = (
-        None
-    )
-    layer: Annotated[str | None, option("NAME", "Layer of the areas.", panel=AREAS_PANEL)] = None
+    class_field: Annotated[
+        str | None,
+        option("FIELD", "Field with the class of each area.  [default: the only field]", "--class-field", "-c"),
+    ] = None
+    layer: Annotated[
+        str | None, option("NAME", "Layer of the areas.  [default: the only layer]", panel=AREAS_PANEL)
+    ] = None
     areas_crs: Annotated[
         str | None,
         option("EPSG:N", "Coordinate system of the areas, if missing or wrong in the file.", panel=AREAS_PANEL),

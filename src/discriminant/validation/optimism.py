@@ -65,9 +65,9 @@ DOUBLE_RESAMPLES: Final = 100
 INNER_RESAMPLES: Final = 12
 #: Weights of rows in resamples of resamples that are drawn at a time (4 MB).
 BLOCK_WEIGHTS: Final = 1 << 19
-#: Measures whose intervals keep their level in simulated samples (docs/coverage.md), from this many rows of the rarer
-#: class for each column.
-COVERED: Final = ("auc", "brier", "calibration_slope")
+#: Measures whose intervals keep their level in simulated samples (docs/coverage.md), with the rows of the rarer class
+#: that they need: in smaller samples the interval of the Brier score is too wide. Also, rows of that class per column.
+COVERED: Final = {"auc": 0, "brier": 50, "calibration_slope": 0}
 MIN_EVENTS_PER_COLUMN: Final = 10
 UNKNOWN: Final = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
 
@@ -374,10 +374,11 @@ def _bootstrap(model: Any, table: LabelledTable, options: ValidationOptions) -> 
     found = _Bootstrap(model, table, options)
     found.run()
     apparent = found.apparent()
-    rare = float(np.bincount(table.codes, found.weight).min()) >= MIN_EVENTS_PER_COLUMN * table.n_columns
+    rarest = float(np.bincount(table.codes, found.weight).min())
+    is_rich = found.refits.is_likelihood and rarest >= MIN_EVENTS_PER_COLUMN * table.n_columns
     rows = []
     for name, value in apparent.items():
-        is_covered = name in COVERED and rare and found.refits.is_likelihood
+        is_covered = is_rich and name in COVERED and rarest >= COVERED[name]
         rows.append(_measure(name, value, found.measures[name], found.repeats.get(name), options.level, is_covered))
     instability = _instability(found.posterior, np.concatenate(found.kept), options.level) if found.kept else None
     curve = found.corrected_curve()
